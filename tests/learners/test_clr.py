@@ -33,9 +33,10 @@ def votes_by_hand(estimator, X, Y, new, *, soft=False, silent_after_empty=False)
         votes[:, loser] += 1 - P
 
     for j in range(q):
-        vote(slice(None), Y[:, j], j, q)
+        known = ~np.isnan(Y[:, j])
+        vote(known, Y[known, j], j, q)
     for j, m in combinations(range(q), 2):
-        rows = Y[:, j] != Y[:, m]
+        rows = abs(Y[:, j] - Y[:, m]) == 1  # both are known, and differ
         if not rows.any() and silent_after_empty:
             break
         if rows.any():
@@ -53,6 +54,22 @@ def test_votes_by_the_definition(estimator, soft, small):
     np.testing.assert_allclose(scores, votes[:, :-1] / Y.shape[1], rtol=0, atol=1e-12)
     if not soft:  # sums of probabilities may differ in the last digit, where >= would see it
         np.testing.assert_array_equal(learner.predict(new), votes[:, :-1] >= votes[:, -1:])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("rows_per_block", [1, 1 << 19])
+def test_pairs_learn_from_rows_in_which_both_labels_are_known(
+    estimator, rows_per_block, small, monkeypatch
+):
+    monkeypatch.setattr(module, "_ROWS_PER_BLOCK", rows_per_block)
+    X, Y, new = small
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    holes[:45, 0] = holes[45:, 1] = np.nan  # no row knows this pair
+    votes = votes_by_hand(estimator, X, holes, new)
+    learner = CalibratedLabelRanking(estimator).fit(X, holes)
+    assert [0, 1] not in learner.pairs_.tolist()
+    np.testing.assert_allclose(learner.predict_proba(new), votes[:, :-1] / Y.shape[1])
+    np.testing.assert_array_equal(learner.predict(new), votes[:, :-1] >= votes[:, -1:])
 
 
 @pytest.mark.parametrize("soft", [False, True])

@@ -62,6 +62,45 @@ def test_problems_are_balanced_and_their_classes_true(seed):
             np.testing.assert_array_equal(present, np.unique(expected))
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_rows_of_a_problem_know_its_labels(seed, share):
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((30, 4)) < rng.choice([0, 0.05, 0.5, 0.9, 1], 4)).astype(float)
+    Y[rng.random(Y.shape) < share] = np.nan
+    Y[:, np.isnan(Y).all(axis=0)] = 0  # so are labels of which no row is known
+    couples = draw_couples(4, 10, rng)
+    unknown = sp.csr_array(np.isnan(Y).astype(np.int8))
+    split = split_couples(clean(np.nan_to_num(Y)), couples, rng, unknown=unknown)
+    p = 0
+    for j in range(4):
+        for other in (None, *couples[j]):
+            known = ~np.isnan(Y[:, j] if other is None else Y[:, j] + Y[:, other])
+            if not known.any():
+                continue
+            expected = Y[:, j] if other is None else np.where(Y[:, j] == 1, 2, Y[:, other])
+            rows, classes, _ = expand_problem(split.problems, p, 30)
+            assert known[rows].all()
+            np.testing.assert_array_equal(classes, expected[rows])
+            smallest = np.unique(expected[known], return_counts=True)[1].min()
+            assert set(np.unique(classes, return_counts=True)[1]) == {smallest}
+            np.testing.assert_array_equal(np.unique(classes), np.unique(expected[known]))
+            slot = split.problems.n_classes[: p + 1].sum() - 1  # the last class votes
+            assert split.votes[[slot]].indices.tolist() == [j]
+            p += 1
+    assert p == len(split.problems) == split.votes.sum()
+
+
+def test_couples_that_no_row_knows_do_not_vote():
+    X, y = np.arange(8.0)[:, None], np.full((8, 2), np.nan)
+    y[:4, 0], y[4:, 1] = [0, 0, 1, 1], [0, 1, 0, 1]
+    learner = COCOA(random_state=0).fit(X, y)
+    assert len(learner.estimators_) == 2
+    np.testing.assert_array_equal(learner.predict(X)[:4, 0], y[:4, 0])
+    assert learner.predict_proba(X)[0, 0] == 0
+    assert learner.predict_proba(X)[7, 0] == 1
+
+
 @pytest.mark.slow
 def test_every_row_of_a_class_is_equally_likely():
     Y = clean([[1, 0]] * 4 + [[0, 0]] * 8)

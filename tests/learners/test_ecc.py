@@ -49,7 +49,8 @@ def scores_by_loops(learner, drawn, X, Y, new, votes=False):
             earlier = np.sort(chain.labels[:t])
             wide, new_wide = np.hstack([X, before[:, earlier]]), np.hstack([new, asked[:, earlier]])
             ask = fit_link(model, wide[rows], Y[rows, label], learner.categorical_features, d, t)
-            before[:, label] = Y[:, label] if learner.chain_features == "true" else ask(wide)[0]
+            told = ~np.isnan(Y[:, label]) & (learner.chain_features == "true")
+            before[:, label] = np.where(told, Y[:, label], ask(wide)[0])
             asked[:, label], share = ask(new_wide)
             total[:, label] += asked[:, label] if votes else share
             voters[label] += 1
@@ -86,6 +87,59 @@ def test_equals_the_definition(estimator, kind, features, small, drawn):
     assert np.all(learner.predict(new)[:, 4:] == [0, 1])
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS[::3], ids=str)
+@pytest.mark.parametrize("kind", [ECC, ECCRU])
+@pytest.mark.parametrize("features", ["true", "predicted"])
+def test_links_learn_from_known_rows_and_decide_about_the_others(
+    estimator, kind, features, small, drawn
+):
+    X, Y, new = small
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    learner = kind(estimator, n_estimators=3, chain_features=features, random_state=1)
+    expected = scores_by_loops(learner.fit(X, holes), drawn, X, holes, new)
+    np.testing.assert_allclose(learner.predict_proba(new), expected, rtol=0, atol=1e-12)
+    for chain, link_rows in zip(learner.estimators_, drawn.values()):
+        for label, rows in zip(chain.labels, link_rows):
+            ones = holes[rows, label].sum()  # nan if some row is not known
+            assert ones == len(rows) / 2 if kind is ECCRU and label < 4 else ones >= 0
+
+
+def draws(n_chains, q, n):
+    """Yield the order of labels and the bag of every chain of ECC(random_state=0)."""
+    for stream in np.random.default_rng(0).spawn(n_chains):
+        yield stream.permutation(q), stream.integers(n, size=n)
+
+
+def test_a_label_without_known_rows_in_the_bag_is_absent():
+    present = np.array([1, -1, -1, 0], dtype=np.int8)
+    for balanced, expected in ((False, [1, 2, 1]), (True, [1])):
+        plan = ChainPlan(np.arange(1), np.array([1, 2, 1]), np.random.default_rng(0), balanced)
+        np.testing.assert_array_equal(plan.draw_rows(present), expected)
+    X, y = np.arange(8.0)[:, None], np.full((8, 2), np.nan)
+    y[:, 0], y[0, 1] = [0, 1] * 4, 1
+    bags = [bag for _, bag in draws(30, 2, 8)]
+    for estimator in (None, DecisionTreeClassifier()):
+        learner = ECC(estimator, n_estimators=30, random_state=0).fit(X, y)
+        in_bag = np.mean([0 in bag for bag in bags])
+        assert 0 < in_bag < 1
+        np.testing.assert_allclose(learner.predict_proba(X)[:, 1], in_bag)
+
+
+def test_the_cardinality_threshold_counts_known_cells(small):
+    X, Y, _ = small
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    learner = ECC(n_estimators=6, threshold="cardinality", random_state=0).fit(X, holes)
+    total, voters = np.zeros(Y.shape), np.zeros((len(X), 1))
+    for c, (_, bag) in enumerate(draws(6, Y.shape[1], len(X))):
+        left_out, part = np.setdiff1d(np.arange(len(X)), bag), learner.estimators_.take(c)
+        scores = part.aggregate(Rows(X[left_out], X[left_out]), votes=False, n_jobs=None)
+        total[left_out] += scores
+        voters[left_out] += 1
+    known = ~np.isnan(holes) & (voters > 0)
+    scores = (total / np.maximum(voters, 1))[known]
+    assert learner.threshold_ == cardinality_threshold(scores, int(holes[known].sum()))
+
+
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(min_samples_leaf=3)], ids=str)
 def test_votes_are_decisions(estimator, small, drawn):
     X, Y, new = small
@@ -113,7 +167,7 @@ def test_one_chain_equals_scikit_learns(small):
     linear = LogisticRegression()
     chain = ClassifierChain(linear, order=order).fit(X, Y)
     plan = ChainPlan(order, np.arange(len(X)), np.random.default_rng(0), balanced=False)
-    labels = sp.csr_array(Y.astype(np.int8))
+    labels = tree_chains.Labels(sp.csr_array(Y.astype(np.int8)))
     trainer = CloneTrainer(linear, Rows(X, X), clean=True)
     chains = fit_clone_chains(trainer, labels, [plan], features="true", n_jobs=None)
     scores = chains.aggregate(Rows(new, new), votes=False, n_jobs=None)

@@ -27,22 +27,28 @@ def test_by_hand():
     np.testing.assert_allclose(even, [1 / 2, 1 / 2, 1 / 2, 0])
 
 
-def members(y, n_members, ratio, seed=0):
+def members(y, n_members, ratio, seed=0, unknown=None):
     """Return rows and classes of every member of every label."""
-    split = split_inversely(sp.csr_array(y), n_members, ratio, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    split = split_inversely(sp.csr_array(y), n_members, ratio, rng, unknown=unknown)
     p = split.problems
     parts = [(p.rows[a:b], p.targets[a:b]) for a, b in pairwise(p.start)]
     return [parts[t : t + n_members] for t in range(0, len(parts), n_members)]
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.5, 1.0, 3.0])
-def test_members_have_all_minority_rows_and_the_others_in_turn(ratio):
+@pytest.mark.parametrize("share_unknown", [0, 0.4])
+def test_members_have_all_minority_rows_and_the_others_in_turn(ratio, share_unknown):
     _, y = sampler_data()
-    for j, label in enumerate(members(y, 17, ratio)):
-        ones = y[:, j].sum()
-        rare = 1 if ones <= 30 else 0
-        n_rare = min(ones, 60 - ones)
-        n_others = min(max(1, int(round(ratio * n_rare, 9))), 60 - n_rare)
+    hidden = np.random.default_rng(0).random(y.shape) < share_unknown
+    hidden[:, 4] = False
+    y[hidden] = 0
+    unknown = sp.csr_array(hidden.astype(np.int8)) if hidden.any() else None
+    for j, label in enumerate(members(y, 17, ratio, unknown=unknown)):
+        ones, n_known = y[:, j].sum(), (~hidden[:, j]).sum()
+        rare = 1 if 2 * ones <= n_known else 0
+        n_rare = min(ones, n_known - ones)
+        n_others = min(max(1, int(round(ratio * n_rare, 9))), n_known - n_rare)
         uses = np.zeros(60, dtype=int)
         for rows, classes in label:
             assert len(set(rows)) == len(rows)
@@ -50,8 +56,16 @@ def test_members_have_all_minority_rows_and_the_others_in_turn(ratio):
             assert (classes == rare).sum() == n_rare
             assert (classes != rare).sum() == n_others
             uses[rows] += 1
-        others = uses[y[:, j] != rare]
+        assert (uses[hidden[:, j]] == 0).all()
+        others = uses[(y[:, j] != rare) & ~hidden[:, j]]
         assert others.max() - others.min() <= 1
+
+
+def test_a_label_without_known_rows_is_absent():
+    unknown = sp.csr_array(np.tile(np.array([[1, 0]], dtype=np.int8), (6, 1)))
+    y = np.array([[0, 1], [0, 0]] * 3, dtype=np.int8)
+    absent, _ = members(y, 3, 0.5, unknown=unknown)
+    assert all(len(rows) == 1 and classes == [0] for rows, classes in absent)
 
 
 @pytest.mark.slow

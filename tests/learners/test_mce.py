@@ -46,15 +46,27 @@ def g_mean(y, predicted):
     return np.sqrt(predicted[y == 1].mean() * (~predicted)[y == 0].mean())
 
 
-def test_thresholds_have_the_largest_g_mean_on_scores_of_rows_left_out():
+@pytest.mark.parametrize("share_unknown", [0, 0.3])
+def test_thresholds_have_the_largest_g_mean_on_scores_of_rows_left_out(share_unknown):
     X, y = sampler_data(n=150)
+    y = np.where(np.random.default_rng(0).random(y.shape) < share_unknown, np.nan, y)
     learner = MCE(n_estimators=20, random_state=0).fit(X, y)
-    heard = ~np.isnan(learner.oob_scores_).any(axis=1)
-    scores = learner.oob_scores_[heard]
     for j in range(5):
-        best = max(g_mean(y[heard, j], scores[:, j] >= t) for t in np.unique(scores[:, j]))
-        found = g_mean(y[heard, j], scores[:, j] >= learner.thresholds_[j])
+        known = ~np.isnan(learner.oob_scores_[:, j] + y[:, j])
+        scores, label = learner.oob_scores_[known, j], y[known, j]
+        best = max(g_mean(label, scores >= t) for t in np.unique(scores))
+        found = g_mean(label, scores >= learner.thresholds_[j])
         assert found == pytest.approx(best)
+
+
+def test_members_learn_a_label_from_the_rows_in_which_it_is_known():
+    X, y = np.arange(10.0)[:, None], np.full((10, 2), np.nan)
+    y[:4, 0], y[2:, 1] = [1, 1, 0, 1], [0, 1] * 4
+    learner = MCE(SHARE, n_estimators=5, max_samples=0.8, random_state=0).fit(X, y)
+    for member, stream in zip(learner.estimators_, np.random.default_rng(0).spawn(5)):
+        learn = stream.permutation(10)[:8]
+        shares = [getattr(model, "class_prior_", model.classes_)[-1] for model in member.models]
+        np.testing.assert_allclose(shares, np.nanmean(y[learn], axis=0))
 
 
 def test_prediction_walks_through_the_members():

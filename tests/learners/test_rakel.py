@@ -4,6 +4,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, UnknownLabelsError
 from labelance.learners import C45Classifier, LabelPowerset, RAkEL
 from labelance.learners import _rakel as module
 from labelance.learners._rakel import draw_subsets
@@ -72,6 +73,30 @@ def test_scores_are_shares_of_label_powersets(estimator, small):
         voters[labels] += 1
     np.testing.assert_allclose(learner.predict_proba(new), votes / np.maximum(voters, 1))
     np.testing.assert_array_equal(learner.predict(new), votes / np.maximum(voters, 1) >= 0.5)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("q", [6, 3])
+def test_a_set_learns_from_rows_that_know_all_its_labels(estimator, q, small):
+    X, Y, new = small
+    Y = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)[:, :q]
+    learner = RAkEL(estimator, n_estimators=7, random_state=1).fit(X, Y)
+    votes, voters = np.zeros((len(new), q)), np.zeros(q)
+    for p, labels in enumerate(learner.subsets_):
+        rows = ~np.isnan(Y[:, labels]).any(axis=1)
+        alone = LabelPowerset(learner.estimators_[p]).fit(X[rows], Y[rows][:, labels])
+        votes[:, labels] += alone.predict(new)
+        voters[labels] += 1
+    np.testing.assert_allclose(learner.predict_proba(new), votes / np.maximum(voters, 1))
+
+
+def test_a_set_that_no_row_knows_is_refused(small):
+    X, Y, _ = small
+    Y = pd.DataFrame(Y.astype(float), columns=list("abcdef"))
+    Y.loc[:44, "a"] = Y.loc[45:, "c"] = np.nan
+    with pytest.raises(UnknownLabelsError, match=r"No row knows all of .*'a'.*'c'.*BinaryRel"):
+        RAkEL(n_estimators=100).fit(X, Y)
+    RAkEL(labelset_size=1).fit(X, Y)
 
 
 def test_votes_are_whole_and_a_label_in_no_set_has_none(small):

@@ -45,7 +45,10 @@ USES_BY_PACKAGE = {
     "imbalance": """
         cvir density imr irlbl label_counts local_distribution mean_imr mean_ir profile
     """,
-    "learners": "BinaryRelevance MLkNN PerLabel",
+    "learners": """
+        BinaryRelevance COCOA CalibratedLabelRanking ECC ECCRU ECCRU2 ECCRU3 IRUS MCE MLkNN PerLabel
+        RAkEL
+    """,
     "metrics": """
         calibration_bins example_f1 hamming_loss imbalance_report label_areas macro_auc_pr
         macro_auc_roc macro_balanced_accuracy macro_brier_loss macro_calibration_error macro_f1

@@ -108,6 +108,20 @@ def count_known(Y: sp.csr_array, unknown: sp.csr_array | None) -> np.ndarray:
     return np.full(q, n) if unknown is None else n - column_counts(unknown)
 
 
+def absent_if_never_known(Y: sp.csr_array, unknown: sp.csr_array | None) -> sp.csr_array | None:
+    """Return the unknown cells without those of labels of which no row is known.
+
+    So such labels, as a small bag may have them, are absent: Y has no ones there.
+    """
+    never = count_known(Y, unknown) == 0
+    if unknown is None or not never.any():
+        return unknown
+    kept = unknown.copy()
+    kept.data[never[kept.indices]] = 0
+    kept.eliminate_zeros()
+    return kept
+
+
 def labels_known_together(known: np.ndarray | None) -> list[tuple[Any, Any]]:
     """Return groups of labels that are known in the same rows: those rows, and the labels.
 

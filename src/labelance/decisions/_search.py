@@ -22,7 +22,7 @@ from labelance._validation._arguments import (
     validate_weights,
 )
 from labelance._validation._categorical import name_columns
-from labelance._validation._labels import take_unknown
+from labelance._validation._labels import count_known, take_unknown
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._cuts import Counts, Cuts, ScoredRows
 from labelance.decisions._held_out import CV_FOLDS
@@ -175,20 +175,16 @@ def training_thresholds(
     Y: sp.csr_array,
     scores: np.ndarray,
     *,
-    search: ThresholdSearch,
-    variant: Variant,
-    weight: Weights,
-    names: tuple[Any, ...] | None = None,
+    unknown: sp.csr_array | None = None,
+    **options: Any,
 ) -> np.ndarray:
     """Return the thresholds of the largest F on training rows, as COCOA and ECCRU use them.
 
-    Labels that all rows agree on have 0.5: their score is 0 or 1 for every row.
+    Labels that all known rows agree on have 0.5: their score is 0 or 1 for every row.
     """
-    thresholds = best_thresholds(
-        Y, scores, search=search, variant=variant, weight=weight, names=names
-    )
+    thresholds = best_thresholds(Y, scores, unknown=unknown, **options)
     counts = column_counts(Y)
-    thresholds[(counts == 0) | (counts == Y.shape[0])] = 0.5
+    thresholds[(counts == 0) | (counts == count_known(Y, unknown))] = 0.5
     return thresholds
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays._columns import append_columns
 from labelance._progress import Progress, loop, run_parallel
 from labelance._validation._arguments import take_weights
+from labelance._validation._data import Data
 from labelance.learners._chain_kernels import (
     LaidOut,
     LinkPredictor,
@@ -41,6 +41,7 @@ from labelance.learners.tree._tree import as_bits
 
 Ints = NDArray[np.int64]
 ChainFeatures = Literal["true", "predicted"]
+UNKNOWN = np.int8(-1)  # in a column of labels
 
 
 class Chain(NamedTuple):
@@ -94,11 +95,16 @@ class ChainPlan:
     balanced: bool
 
     def draw_rows(self, present: NDArray[np.int8]) -> Ints:
-        """Return the rows that the next link learns from, given its label in all rows."""
+        """Return the rows that the next link learns from, given its label in all rows.
+
+        Those are rows in which the label is known, unless there is none in the bag.
+        """
+        known = self.bag[present[self.bag] != UNKNOWN]
+        bag = known if len(known) else self.bag
         if not self.balanced:
-            return self.bag
-        with_label = present[self.bag] == 1
-        few, many = self.bag[with_label], self.bag[~with_label]
+            return bag
+        with_label = present[bag] == 1
+        few, many = bag[with_label], bag[~with_label]
         if len(few) > len(many):
             few, many = many, few
         if len(few) == 0:
@@ -107,10 +113,12 @@ class ChainPlan:
 
 
 class Labels:
-    """Y by columns, written out one at a time."""
+    """Y by columns, written out one at a time: 0, 1 or ``UNKNOWN``."""
 
-    def __init__(self, Y: sp.csr_array) -> None:
-        self._columns = sp.csc_array(Y)
+    def __init__(self, Y: sp.csr_array, unknown: sp.csr_array | None = None) -> None:
+        self.has_unknown = unknown is not None
+        # The entry of an unknown cell is UNKNOWN, of others 1; Y has no entry there.
+        self._columns = sp.csc_array(Y if unknown is None else Y + UNKNOWN * unknown)
 
     def __len__(self) -> int:
         return self._columns.shape[1]
@@ -118,7 +126,7 @@ class Labels:
     def __getitem__(self, j: int) -> NDArray[np.int8]:
         present = np.zeros(self._columns.shape[0], dtype=np.int8)
         start, stop = self._columns.indptr[j], self._columns.indptr[j + 1]
-        present[self._columns.indices[start:stop]] = 1
+        present[self._columns.indices[start:stop]] = self._columns.data[start:stop]
         return present
 
 
@@ -165,7 +173,7 @@ class CloneChains:
 
 def fit_clone_chains(
     trainer: CloneTrainer,
-    Y: sp.csr_array,
+    labels: Labels,
     plans: list[ChainPlan],
     *,
     features: ChainFeatures,
@@ -177,29 +185,31 @@ def fit_clone_chains(
     """
     chains = run_parallel(
         Parallel,
-        (delayed(_fit_chain)(trainer, Y, plan, features) for plan in plans),
+        (delayed(_fit_chain)(trainer, labels, plan, features) for plan in plans),
         len(plans),
         "Fitting chains",
         "chains",
         n_jobs=n_jobs,
     )
-    return CloneChains(chains, Y.shape[1])
+    return CloneChains(chains, len(labels))
 
 
 def _fit_chain(
-    trainer: CloneTrainer, Y: sp.csr_array, plan: ChainPlan, features: ChainFeatures
+    trainer: CloneTrainer, labels: Labels, plan: ChainPlan, features: ChainFeatures
 ) -> Chain:
-    X, labels, models = trainer.rows.clean, Labels(Y), []
-    before = np.empty(Y.shape, dtype=np.int8)
+    X, models = trainer.rows.clean, []
+    before = np.empty((X.shape[0], len(labels)), dtype=np.int8)
     for t, label in enumerate(plan.labels):
         present, wide = labels[label], _append(X, before, plan.labels[:t])
         rows = plan.draw_rows(present)
         estimator = _declare(trainer.estimator, X.shape[1], t)
         of_link = CloneTrainer(estimator, Rows(wide, wide), clean=True, weight=trainer.weight)
-        link = of_link.fit(subset_problems([rows], [present[rows]], 2), rng=plan.rng)
-        before[:, label] = (
-            present if features == "true" else _decide(_class_probabilities(link[0], wide))
-        )
+        targets = np.maximum(present[rows], 0)
+        link = of_link.fit(subset_problems([rows], [targets], 2), rng=plan.rng)
+        if features == "predicted" or labels.has_unknown:
+            before[:, label] = _decide(_class_probabilities(link[0], wide))
+        if features == "true":
+            before[:, label] = np.where(present == UNKNOWN, before[:, label], present)
         models.append(link[0])
     return Chain(plan.labels, models)
 
@@ -301,7 +311,7 @@ class TreeChains:
 def fit_tree_chains(
     trainer: TreeTrainer,
     X: Any,
-    Y: sp.csr_array,
+    labels: Labels,
     plans: list[ChainPlan],
     *,
     features: ChainFeatures,
@@ -309,14 +319,15 @@ def fit_tree_chains(
     n_jobs: int | None,
 ) -> TreeChains:
     """Grow the planned chains over one prepared X."""
-    groups = _groups(trainer, plans, Y.shape[1], effective_n_jobs(n_jobs))
+    groups = _groups(trainer, plans, len(labels), effective_n_jobs(n_jobs))
     # The links of every position are asked about the same rows.
-    laid_out = None if features == "true" else lay_out_once(X, trainer.data.n_categories)
+    asks = features == "predicted" or labels.has_unknown
+    laid_out = lay_out_once(X, trainer.data.n_categories) if asks else None
     start = np.concatenate([[0], np.cumsum([len(plan.labels) for plan in plans])])
     with loop("Growing chains", int(start[-1]), "links") as progress:
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_grow_group)(
-                trainer, X, laid_out, Labels(Y), [plans[c] for c in group], features, progress
+                trainer, X, laid_out, labels, [plans[c] for c in group], features, progress
             )
             for group in groups
         )
@@ -329,7 +340,7 @@ def fit_tree_chains(
         tree=tree,
         label=np.concatenate([plan.labels for plan in plans]),
         n_features=X.shape[1],
-        n_labels=Y.shape[1],
+        n_labels=len(labels),
         estimator=trainer.estimator,
         names=trainer.names and (*trainer.names, *label_names),
     )
@@ -365,15 +376,16 @@ def _grow_group(
     for position in range(lengths.max()):
         active = np.flatnonzero(lengths > position)
         label = np.array([plans[c].labels[position] for c in active])
-        known = np.column_stack([labels[j] for j in label])
-        rows = [plans[c].draw_rows(present) for c, present in zip(active, known.T)]
+        cells = np.column_stack([labels[j] for j in label])
+        rows = [plans[c].draw_rows(present) for c, present in zip(active, cells.T)]
         base = active * len(labels)
-        forest = _grow_links(trainer, rows, known, base, before, len(labels))
-        if features == "true":
-            before[base + label] = as_bits(known.T)
-        elif position + 1 < lengths.max():
+        forest = _grow_links(trainer, rows, np.maximum(cells, 0), base, before, len(labels))
+        if position + 1 < lengths.max() and (features == "predicted" or labels.has_unknown):
             links = Links(np.arange(len(active)), label, base)
             _note_decisions(forest, X, laid_out, links, before)
+        if features == "true":
+            decided = before[base + label] & as_bits(cells.T == UNKNOWN)
+            before[base + label] = decided | as_bits(cells.T == 1)
         forests.append(forest)
         progress.advance(len(active))
     return forests
@@ -382,12 +394,12 @@ def _grow_group(
 def _grow_links(
     trainer: TreeTrainer,
     rows: list[Ints],
-    known: NDArray[np.int8],
+    present: NDArray[np.int8],
     base: Ints,
     before: NDArray[np.uint64],
     n_labels: int,
 ) -> Forest:
-    """Grow one tree for each list of rows, with their labels in the columns of ``known``."""
+    """Grow one tree for each list of rows, with their labels in the columns of ``present``."""
     every, sizes = np.concatenate(rows), np.array([len(part) for part in rows])
     start, link = offsets(sizes), np.repeat(np.arange(len(rows)), sizes)
     data = stack_links(trainer.data, every, start, base, before, n_labels)
@@ -395,7 +407,7 @@ def _grow_links(
         np.full(len(rows), 2, dtype=np.int32),
         start,
         np.arange(len(every), dtype=np.int32),
-        known[every, link].astype(np.int32),
+        present[every, link].astype(np.int32),
         False,
     )
     weight = take_weights(trainer.weight, every)
@@ -428,8 +440,7 @@ def _join(forests: list[Forest]) -> Forest:
 
 def fit_chains(
     trainer: Trainer,
-    X: Any,
-    Y: csr_array,
+    data: Data,
     plans: list[ChainPlan],
     *,
     features: ChainFeatures,
@@ -442,22 +453,23 @@ def fit_chains(
     ----------
     trainer : Trainer
         Of the rows of X.
-    X, Y : array or csr_array
-        Clean rows and labels.
+    data : Data
+        Clean rows and labels. A link learns from rows in which its label is known.
     plans : list of ChainPlan
         What the chains learn.
     features : {"true", "predicted"}
         What links learn from after X: the labels before theirs as they are, or as the links
-        before decide.
+        before decide. An unknown label is always as its link decides.
     label_names : tuple or None
         Names of the labels, for trees to print.
     n_jobs : int or None
         Chains fitted at a time; the result does not depend on it.
     """
+    labels = Labels(data.Y, data.unknown)
     if isinstance(trainer, TreeTrainer):
-        names = tuple(map(str, label_names or (f"y{j}" for j in range(Y.shape[1]))))
+        names = tuple(map(str, label_names or (f"y{j}" for j in range(len(labels)))))
         return fit_tree_chains(
-            trainer, X, Y, plans, features=features, label_names=names, n_jobs=n_jobs
+            trainer, data.X, labels, plans, features=features, label_names=names, n_jobs=n_jobs
         )
     assert isinstance(trainer, CloneTrainer)
-    return fit_clone_chains(trainer, Y, plans, features=features, n_jobs=n_jobs)
+    return fit_clone_chains(trainer, labels, plans, features=features, n_jobs=n_jobs)

@@ -69,7 +69,8 @@ class CalibratedLabelRanking(LearnerWithEstimator):
     get. A label is predicted if it has at least as many votes as the virtual label (the
     authors of the method ask for more votes; their followers' program, and the paper, do
     not). Ties within a classifier go to the label before the virtual one, and to the first
-    of a pair. Pairs that no row tells apart do not vote.
+    of a pair. Pairs that no row tells apart do not vote. Where cells of y are unknown (NaN), a
+    classifier learns from the rows in which its label, or both labels of its pair, are known.
 
     There are q (q + 1) / 2 classifiers, so this is for some hundreds of labels with trees,
     and some tens with other estimators.
@@ -90,7 +91,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
            [1., 0.]])
     """
 
-    _needs_all: ClassVar[str | None] = "it learns from rows that have exactly one of two labels"
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "soft": ["boolean"],
@@ -120,16 +121,16 @@ class CalibratedLabelRanking(LearnerWithEstimator):
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         trainer = self._trainer(data, X, weight)
         self.estimators_, self._vote_matrices = [], []
-        first, second, sizes = self._pairs(data.Y)
-        for split in _splits(data.Y, first, second, sizes):
+        first, second, sizes = self._pairs(data.Y, data.unknown)
+        for split in _splits(data.Y, data.unknown, first, second, sizes):
             self.estimators_.append(trainer.fit(split.problems, n_jobs=self.n_jobs))
             self._vote_matrices.append(split.votes)
         self.pairs_ = np.stack([first, second], axis=1)
 
-    def _pairs(self, Y: sp.csr_array) -> tuple[Ints, Ints, Ints]:
+    def _pairs(self, Y: sp.csr_array, unknown: sp.csr_array | None) -> tuple[Ints, Ints, Ints]:
         """Return the pairs that vote, and how many rows tell their labels apart."""
         first, second = np.triu_indices(Y.shape[1], k=1)
-        sizes = _disagreements(Y)[first, second]
+        sizes = _disagreements(Y, unknown)[first, second]
         voting = sizes > 0
         if self.variant == "mulan":
             voting = np.logical_and.accumulate(voting)
@@ -153,18 +154,25 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         return (votes[:, :-1] >= votes[:, -1:]).astype(np.int64)
 
 
-def _disagreements(Y: sp.csr_array) -> Ints:
-    """Return for every two labels the number of rows that have exactly one of them."""
-    together = (Y.T.astype(np.int64) @ Y.astype(np.int64)).toarray()  # (q, q), as many as models
+def _disagreements(Y: sp.csr_array, unknown: sp.csr_array | None) -> Ints:
+    """Return for every two labels the number of rows known to have exactly one of them."""
+    ones = Y.T.astype(np.int64)
+    together = (ones @ Y.astype(np.int64)).toarray()  # (q, q), as many as models
     counts = together.diagonal()
-    return counts[:, None] + counts - 2 * together
+    apart = counts[:, None] + counts - 2 * together
+    if unknown is not None:
+        open_pairs = (ones @ unknown.astype(np.int64)).toarray()
+        apart -= open_pairs + open_pairs.T
+    return apart
 
 
-def _splits(Y: sp.csr_array, first: Ints, second: Ints, sizes: Ints) -> Iterator[Split]:
+def _splits(
+    Y: sp.csr_array, unknown: sp.csr_array | None, first: Ints, second: Ints, sizes: Ints
+) -> Iterator[Split]:
     """Yield the problems of the labels, then those of the pairs, a block at a time."""
-    yield split_against_virtual(Y)
+    yield split_against_virtual(Y, unknown)
     total = np.cumsum(sizes)
     n_blocks = -(-int(total[-1]) // _ROWS_PER_BLOCK) if len(total) else 0
     inner = np.searchsorted(total, np.arange(1, n_blocks) * _ROWS_PER_BLOCK)
     for a, b in pairwise(np.unique([0, *inner, len(sizes)])):
-        yield split_pairs(Y, first[a:b], second[a:b])
+        yield split_pairs(Y, first[a:b], second[a:b], unknown)

@@ -9,12 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval
 from labelance._utils._kernel import kernel
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
+from labelance._validation._labels import absent_if_never_known
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split
@@ -22,6 +24,7 @@ from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
 NO_LABEL = -1
+NO_CLASS = -1
 
 
 class COCOA(LearnerWithEstimator):
@@ -60,7 +63,8 @@ class COCOA(LearnerWithEstimator):
     couples_ : ndarray of shape (n_labels, K)
         The labels that every label is coupled with.
     estimators_ : sequence of classifiers
-        K + 1 for every label: of its presence, then of its couples.
+        K + 1 for every label: of its presence, then of its couples. A couple of which no row
+        knows both labels has none.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this: the threshold with the largest
         F on all training rows.
@@ -72,6 +76,11 @@ class COCOA(LearnerWithEstimator):
         Number of features.
     feature_names_in_ : ndarray
         Names of the features, where X has names that are strings.
+
+    Notes
+    -----
+    Where cells of y are unknown (NaN), a classifier learns from the rows in which its label, or
+    both labels of its couple, are known.
 
     References
     ----------
@@ -90,6 +99,7 @@ class COCOA(LearnerWithEstimator):
     (200, 10)
     """
 
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         **SEARCHING,
@@ -119,7 +129,7 @@ class COCOA(LearnerWithEstimator):
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng = as_generator(self.random_state)
         self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
-        split = split_couples(data.Y, self.couples_, rng)
+        split = split_couples(data.Y, self.couples_, rng, unknown=data.unknown)
         self.estimators_ = self._trainer(data, X, weight).fit(
             split.problems, n_jobs=self.n_jobs, rng=rng
         )
@@ -127,6 +137,7 @@ class COCOA(LearnerWithEstimator):
         self.thresholds_ = training_thresholds(
             data.Y,
             self._scores(data.X, X),
+            unknown=data.unknown,
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,
@@ -138,7 +149,7 @@ class COCOA(LearnerWithEstimator):
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
-        return total / (self.couples_.shape[1] + 1)
+        return total / column_counts(self._vote_matrix)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         if self.variant == "paper":
@@ -154,19 +165,30 @@ def draw_couples(q: int, n_couples: int, rng: np.random.Generator) -> Ints:
     return others + (others >= np.arange(q)[:, None])  # the label itself does not count
 
 
-def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> Split:
+def split_couples(
+    Y: sp.csr_array,
+    couples: Ints,
+    rng: np.random.Generator,
+    *,
+    unknown: sp.csr_array | None = None,
+) -> Split:
     """Return the balanced problems of every label: alone, then with each of its couples.
 
     The last class of a problem is presence of the label, and votes for it. Of a couple, class 1
-    is presence of the other label only, and class 0 absence of both.
+    is presence of the other label only, and class 0 absence of both. Rows in which a label of a
+    problem is ``unknown`` have no class; a couple that no row knows is left out.
     """
     q, K = couples.shape
+    unknown = absent_if_never_known(Y, unknown)
     label = np.repeat(np.arange(q), K + 1)
     other = np.column_stack([np.full(q, NO_LABEL), couples]).ravel()
-    n_classes = np.where(other == NO_LABEL, 2, 3).astype(np.int32)
     columns = sp.csc_array(Y)
     columns.sort_indices()
-    sizes = _class_sizes(columns, label, other)
+    holes = sp.csc_array(Y.shape, dtype=np.int8) if unknown is None else sp.csc_array(unknown)
+    sizes = _class_sizes(columns, holes, label, other)
+    known = sizes.any(axis=1)
+    label, other, sizes = label[known], other[known], sizes[known]
+    n_classes = np.where(other == NO_LABEL, 2, 3).astype(np.int32)
     # Every class that has rows gives as many as the smallest of them.
     smallest = np.where(sizes > 0, sizes, Y.shape[0]).min(axis=1)
     drawn = smallest * np.count_nonzero(sizes, axis=1)
@@ -174,6 +196,8 @@ def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> S
     rows, classes = _draw_balanced(
         columns.indptr,
         columns.indices,
+        holes.indptr,
+        holes.indices,
         Y.shape[0],
         label,
         other,
@@ -185,15 +209,22 @@ def split_couples(Y: sp.csr_array, couples: Ints, rng: np.random.Generator) -> S
     return Split(Problems(n_classes, start, rows, classes, False), votes)
 
 
-def _class_sizes(Y: sp.csc_array, label: Ints, other: Ints) -> Ints:
+def _class_sizes(Y: sp.csc_array, unknown: sp.csc_array, label: Ints, other: Ints) -> Ints:
     """Return the rows with neither label, with the other only, and with the label."""
-    counts = np.diff(Y.indptr).astype(np.int64)
+    ones, holes = (np.diff(part.indptr).astype(np.int64) for part in (Y, unknown))
     sizes = np.zeros((len(label), 3), dtype=np.int64)
+    sizes[:, 2], n_known = ones[label], Y.shape[0] - holes[label]
     coupled = np.flatnonzero(other != NO_LABEL)
-    both = Y[:, label[coupled]].multiply(Y[:, other[coupled]])
-    sizes[coupled, 1] = counts[other[coupled]] - both.sum(axis=0, dtype=np.int64)
-    sizes[:, 2] = counts[label]
-    sizes[:, 0] = Y.shape[0] - sizes[:, 1] - sizes[:, 2]
+    a, b = label[coupled], other[coupled]
+
+    def overlap(first: sp.csc_array, second: sp.csc_array) -> Ints:
+        both = first[:, a].multiply(second[:, b])
+        return np.asarray(both.sum(axis=0, dtype=np.int64))
+
+    sizes[coupled, 1] = ones[b] - overlap(Y, Y) - overlap(unknown, Y)
+    sizes[coupled, 2] -= overlap(Y, unknown)
+    n_known[coupled] -= holes[b] - overlap(unknown, unknown)
+    sizes[:, 0] = n_known - sizes[:, 1] - sizes[:, 2]
     return sizes
 
 
@@ -201,6 +232,8 @@ def _class_sizes(Y: sp.csc_array, label: Ints, other: Ints) -> Ints:
 def _draw_balanced(
     indptr: NDArray,
     indices: NDArray,
+    hole_indptr: NDArray,
+    hole_indices: NDArray,
     n: int,
     label: NDArray,
     other: NDArray,
@@ -216,6 +249,9 @@ def _draw_balanced(
         if last == 2:
             member[indices[indptr[other[p]] : indptr[other[p] + 1]]] = 1
         member[indices[indptr[label[p]] : indptr[label[p] + 1]]] = last
+        if last == 2:
+            member[hole_indices[hole_indptr[other[p]] : hole_indptr[other[p] + 1]]] = NO_CLASS
+        member[hole_indices[hole_indptr[label[p]] : hole_indptr[label[p] + 1]]] = NO_CLASS
         for c in range(last + 1):
             size = 0
             for i in range(n):

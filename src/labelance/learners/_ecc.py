@@ -13,6 +13,7 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
+from labelance._validation._labels import known_cells, take_unknown
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
 from labelance.learners._reduction import Floats, Rows
@@ -84,6 +85,9 @@ class ECC(LearnerWithEstimator):
     threshold by cardinality on the rows to be predicted; rows that chains left out serve as
     well, and keep the prediction of a row from depending on the other rows.
 
+    Where cells of y are unknown (NaN), a link learns from the rows in which its label is known, and
+    decides about the others for the links after it, as it does for new rows.
+
     References
     ----------
     .. [1] J. Read, B. Pfahringer, G. Holmes and E. Frank, Classifier chains for multi-label
@@ -101,7 +105,7 @@ class ECC(LearnerWithEstimator):
     (100, 4)
     """
 
-    _needs_all: ClassVar[str | None] = "a chain passes every label on as a feature"
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -144,8 +148,7 @@ class ECC(LearnerWithEstimator):
         ]
         self.estimators_ = fit_chains(
             self._trainer(data, X, weight),
-            data.X,
-            data.Y,
+            data,
             plans,
             features=self.chain_features,
             label_names=self.label_names_,
@@ -154,7 +157,10 @@ class ECC(LearnerWithEstimator):
         self.threshold_ = self.threshold
         if self.threshold == "cardinality":
             rows, scores = self._out_of_bag_scores(data, X, [plan.bag for plan in plans])
-            self.threshold_ = cardinality_threshold(scores, data.Y[rows].nnz)
+            known = known_cells(take_unknown(data.unknown, rows))
+            self.threshold_ = cardinality_threshold(
+                scores if known is None else scores[known], data.Y[rows].nnz
+            )
 
     def _draw_bag(self, n: int, rng: np.random.Generator) -> Ints:
         if self.bootstrap:

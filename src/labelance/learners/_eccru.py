@@ -78,6 +78,11 @@ class ECCRU(LearnerWithEstimator):
     ECCRU2 : More chains for rarer labels, fewer for others.
     ECCRU3 : The same, but not too few.
 
+    Notes
+    -----
+    Where cells of y are unknown (NaN), a label counts, and its links learn from, the rows in which
+    it is known; with ``chain_features="true"`` a link decides about the others for those after it.
+
     References
     ----------
     .. [1] B. Liu and G. Tsoumakas, Making classifier chains resilient to class imbalance.
@@ -95,7 +100,7 @@ class ECCRU(LearnerWithEstimator):
     (200, 10)
     """
 
-    _needs_all: ClassVar[str | None] = "a chain passes every label on as a feature"
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         **SEARCHING,
@@ -128,13 +133,12 @@ class ECCRU(LearnerWithEstimator):
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         n, rng = data.n_samples, as_generator(self.random_state)
         ones = column_counts(data.Y)
-        wanted = self._wanted_chains(np.minimum(ones, n - ones))
+        wanted = self._wanted_chains(np.minimum(ones, data.labels.n_known - ones))
         plans = self._plan_chains(open_labels_by_chain(wanted), n, rng)
         self.chain_counts_ = count_chains([plan.labels for plan in plans], self.n_labels_)
         self.estimators_ = fit_chains(
             self._trainer(data, X, weight),
-            data.X,
-            data.Y,
+            data,
             plans,
             features=self.chain_features,
             label_names=self.label_names_,
@@ -143,6 +147,7 @@ class ECCRU(LearnerWithEstimator):
         self.thresholds_ = training_thresholds(
             data.Y,
             self._scores(data.X, X),
+            unknown=data.unknown,
             search=self.threshold_search,
             variant=self.variant,
             weight=weight,

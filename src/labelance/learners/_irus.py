@@ -15,6 +15,7 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
+from labelance._validation._labels import absent_if_never_known
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Rows, Split
@@ -82,7 +83,7 @@ class IRUS(LearnerWithEstimator):
     for each, and their outputs combined; for many labels, label by label. Ours are: 50 members,
     half as many majority as minority rows, and the mean as the combination; and majority rows are
     dealt out, so that all of them are used once before one is used again. The minority class of a
-    label may be its absence.
+    label may be its absence. Rows in which a label is unknown (NaN) are in none of its members.
 
     Cost: labels times members fits, each on 1.5 times the minority rows.
 
@@ -102,7 +103,7 @@ class IRUS(LearnerWithEstimator):
     ((200, 10), 200)
     """
 
-    _needs_all: ClassVar[str | None] = "its members share out all rows that lack a label"
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -130,7 +131,9 @@ class IRUS(LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng = as_generator(self.random_state)
-        split = split_inversely(data.Y, self.n_estimators, self.majority_ratio, rng)
+        split = split_inversely(
+            data.Y, self.n_estimators, self.majority_ratio, rng, unknown=data.unknown
+        )
         self.estimators_ = self._trainer(data, X, weight).fit(
             split.problems, n_jobs=self.n_jobs, rng=rng
         )
@@ -144,23 +147,33 @@ class IRUS(LearnerWithEstimator):
 
 
 def split_inversely(
-    Y: sp.csr_array, n_members: int, ratio: float, rng: np.random.Generator
+    Y: sp.csr_array,
+    n_members: int,
+    ratio: float,
+    rng: np.random.Generator,
+    *,
+    unknown: sp.csr_array | None = None,
 ) -> Split:
     """Return the problems of every label's members: all minority rows, and some of the others.
 
-    Their class 1, presence, votes for the label.
+    Rows in which a label is ``unknown`` are neither. Their class 1, presence, votes for the label.
     """
     n, q = Y.shape
-    value = minority_values(Y)
-    minority = sp.csc_array(minority_matrix(Y, value))
+    unknown = absent_if_never_known(Y, unknown)
+    value = minority_values(Y, unknown)
+    M = minority_matrix(Y, value, unknown)
+    minority, no_majority = sp.csc_array(M), sp.csc_array(M if unknown is None else M + unknown)
     minority.sort_indices()
     rare = np.diff(minority.indptr).astype(np.int64)
-    wanted = np.floor(np.round(ratio * rare, 9)).clip(1, n - rare).astype(np.int64)
+    common_rows = n - np.diff(no_majority.indptr).astype(np.int64)
+    wanted = np.floor(np.round(ratio * rare, 9)).clip(1, common_rows).astype(np.int64)
     sizes = np.repeat(rare + wanted, n_members)
     start = np.concatenate([[0], np.cumsum(sizes)])
     rows, is_rare = _deal_majority(
         minority.indptr,
         minority.indices,
+        no_majority.indptr,
+        no_majority.indices,
         n,
         wanted,
         n_members,
@@ -179,6 +192,8 @@ def split_inversely(
 def _deal_majority(
     indptr: NDArray,
     indices: NDArray,
+    out_indptr: NDArray,
+    out_indices: NDArray,
     n: int,
     wanted: NDArray,
     n_members: int,
@@ -187,22 +202,24 @@ def _deal_majority(
     """List every member's rows: those of the minority, then ``wanted`` others, dealt at random.
 
     The majority is shuffled as it is dealt, and dealt again when it is used up. Rows that a member
-    has from the deal before lie at the end of the pool, and are left out until it is complete.
+    has from the deal before lie at the end of the pool, and are left out until it is complete. The
+    columns of ``out_indices`` list the rows that are no majority rows.
     """
     q = len(wanted)
     total = 0
     for j in range(q):
         total += n_members * (indptr[j + 1] - indptr[j] + wanted[j])
     rows, is_rare = np.empty(total, np.int32), np.zeros(total, np.bool_)
-    pool, rare = np.empty(n, np.int32), np.zeros(n, np.bool_)
+    pool, out = np.empty(n, np.int32), np.zeros(n, np.bool_)
     at, used = 0, 0
     for j in range(q):
         own = indices[indptr[j] : indptr[j + 1]]
-        rare[own] = True
+        others = out_indices[out_indptr[j] : out_indptr[j + 1]]
+        out[others] = True
         size = 0
         for i in range(n):
             pool[size] = i
-            size += not rare[i]
+            size += not out[i]
         dealt = 0
         for _ in range(n_members):
             for i in own:
@@ -218,5 +235,5 @@ def _deal_majority(
                 pool[dealt], pool[chosen] = pool[chosen], pool[dealt]
                 rows[at] = pool[dealt]
                 at, dealt = at + 1, dealt + 1
-        rare[own] = False
+        out[others] = False
     return rows, is_rare

@@ -79,6 +79,7 @@ class LabelPowerset(LearnerWithEstimator):
            [1, 0]])
     """
 
+    _needs_all: ClassVar[str | None] = "its classes are the labels of whole rows"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "proba": [StrOptions({"marginal", "winner"})],

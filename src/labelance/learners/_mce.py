@@ -18,6 +18,7 @@ from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
+from labelance._validation._labels import Labels, count_known, take_unknown
 from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator
@@ -112,6 +113,9 @@ class MCE(LearnerWithEstimator):
     searched exactly, on means without the 0.5 at the beginning; and that a missing number is
     the mean of its feature and a missing category the first one.
 
+    Where cells of y are unknown (NaN), a label is learned and its threshold found in the rows in
+    which it is known; confidences are scores of members, and so are never unknown.
+
     Cost: members times labels fits, one member after the other.
 
     References
@@ -131,6 +135,7 @@ class MCE(LearnerWithEstimator):
     (200, 5)
     """
 
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -182,36 +187,38 @@ class MCE(LearnerWithEstimator):
             learn, left_out = np.sort(shuffled[:n_learn]), np.sort(shuffled[n_learn:])
             projection = self._draw_projection(features.shape[1], q, stream)
             rows = self._project(features, confidence / said[:, None], projection)
-            models = self._fit_member(rows[learn], data.Y[learn], weight, learn, stream)
+            models = self._fit_member(rows[learn], data.labels, weight, learn, stream)
             self.estimators_.append(Member(projection, models))
             if len(left_out):
                 confidence[left_out] += self._member_scores(models, rows[left_out])
                 said[left_out] += 1
-        self._find_thresholds(data.Y, confidence - 0.5, said - 1, weight)
+        self._find_thresholds(data.labels, confidence - 0.5, said - 1, weight)
 
     def _fit_member(
-        self, rows: Any, Y: sp.csr_array, weight: Weights, learn: NDArray, rng: np.random.Generator
+        self, rows: Any, labels: Labels, weight: Weights, learn: NDArray, rng: np.random.Generator
     ) -> Models:
         numeric = np.zeros(rows.shape[1], dtype=bool)
         schema = Schema(rows.shape[1], numeric, None, {}, {})
         weight = self._weights_of_estimator(take_weights(weight, learn))
         trainer = make_trainer(self.estimator, Rows(rows, rows), schema, weight)
-        return trainer.fit(split_labels(Y).problems, n_jobs=self.n_jobs, rng=rng)
+        split = split_labels(labels.Y[learn], take_unknown(labels.unknown, learn))
+        return trainer.fit(split.problems, n_jobs=self.n_jobs, rng=rng)
 
     def _find_thresholds(
-        self, Y: sp.csr_array, total: Floats, said: NDArray, weight: Weights
+        self, labels: Labels, total: Floats, said: NDArray, weight: Weights
     ) -> None:
         """Set ``oob_scores_``, and the thresholds with the largest G-mean on them."""
         self.oob_scores_ = np.full(total.shape, np.nan)
         heard = np.flatnonzero(said)
         self.oob_scores_[heard] = total[heard] / said[heard, None]
-        self.thresholds_ = np.full(Y.shape[1], 0.5)
+        self.thresholds_ = np.full(total.shape[1], 0.5)
         if len(heard):
-            part = take_weights(weight, heard)
+            part, Y = take_weights(weight, heard), labels.Y[heard]
+            unknown = take_unknown(labels.unknown, heard)
             scores = np.clip(self.oob_scores_[heard], 0, 1)
-            found = best_thresholds(Y[heard], scores, objective="gmean", weight=part)
-            ones = column_counts(Y[heard])
-            varies = (ones > 0) & (ones < len(heard))
+            found = best_thresholds(Y, scores, unknown=unknown, objective="gmean", weight=part)
+            ones = column_counts(Y)
+            varies = (ones > 0) & (ones < count_known(Y, unknown))
             self.thresholds_[varies] = np.clip(found[varies], _EDGE, 1 - _EDGE)
 
     def _encode(self, clean: Any) -> sp.csr_array:

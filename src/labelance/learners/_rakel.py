@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from labelance._utils._compat import Interval
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
-from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import Data
+from labelance._validation._labels import absent_if_never_known
+from labelance.exceptions import UnknownLabelsError
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, split_labelsets, split_powerset
+from labelance.learners._reduction import Rows, Split, split_labelsets, split_powerset
 
 
 class RAkEL(LearnerWithEstimator):
@@ -65,7 +67,8 @@ class RAkEL(LearnerWithEstimator):
     -----
     Every model decides for its most probable labelset, the first of equals. The score of a
     label is the share of the models with it that decide for it, 0 if there are none; it is
-    predicted from 0.5 on. With no more labels than ``labelset_size`` there is one set: all.
+    predicted from 0.5 on. With no more labels than ``labelset_size`` there is one set: all. Where
+    cells of y are unknown (NaN), a set learns from the rows in which all its labels are known.
 
     References
     ----------
@@ -85,6 +88,7 @@ class RAkEL(LearnerWithEstimator):
            [0, 0, 1, 1, 0, 1]])
     """
 
+    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "labelset_size": [Interval(Integral, 1, None, closed="left")],
@@ -116,19 +120,33 @@ class RAkEL(LearnerWithEstimator):
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         rng, q = as_generator(self.random_state), self.n_labels_
-        if q <= self.labelset_size:
-            self.subsets_ = np.arange(q)[None, :]
-            split = split_powerset(data.Y)
-        else:
+        self.subsets_ = np.arange(q)[None, :]
+        if q > self.labelset_size:
             n_estimators = 2 * q if self.n_estimators is None else self.n_estimators
             self.subsets_ = draw_subsets(q, self.labelset_size, n_estimators, rng)
-            split = split_labelsets(data.Y, self.subsets_)
+        if q <= self.labelset_size and data.unknown is None:
+            split = split_powerset(data.Y)
+        else:
+            unknown = absent_if_never_known(data.Y, data.unknown)
+            split = split_labelsets(data.Y, self.subsets_, unknown)
+            self._check_rows_of_sets(split)
         self.estimators_ = self._trainer(data, X, weight).fit(
             split.problems, n_jobs=self.n_jobs, rng=rng
         )
         models_with = np.bincount(self.subsets_.ravel(), minlength=q)
         self._voters = np.maximum(models_with, 1)
         self._vote_matrix = split.votes
+
+    def _check_rows_of_sets(self, split: Split) -> None:
+        """Raise where no row knows all labels of a set."""
+        nothing = np.flatnonzero(split.problems.n_classes == 0)
+        if len(nothing):
+            labels = name_columns(self.subsets_[nothing[0]], self.label_names_)
+            raise UnknownLabelsError(
+                "RAkEL needs rows in which all labels of a set are known",
+                f"No row knows all of {labels}",
+                "Lower labelset_size, or use BinaryRelevance, which needs one label at a time",
+            )
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         rows = Rows(clean, X)

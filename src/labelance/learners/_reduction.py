@@ -25,6 +25,7 @@ from labelance._progress import loop, run_parallel
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._arguments import Weights
 from labelance._validation._features import Schema
+from labelance._validation._labels import absent_if_never_known
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_labelsets
 from labelance.learners.tree import (
@@ -128,24 +129,29 @@ def split_labels(Y: csr_array, unknown: csr_array | None = None) -> Split:
     q = Y.shape[1]
     start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 has no vote
     votes = csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q))
-    if unknown is not None:
-        return Split(problem_per_known_label(Y, unknown), votes)
-    return Split(problem_per_label(Y), votes)
+    return Split(_problem_per_label(Y, unknown), votes)
 
 
-def split_against_virtual(Y: csr_array) -> Split:
+def _problem_per_label(Y: csr_array, unknown: csr_array | None) -> Problems:
+    unknown = absent_if_never_known(Y, unknown)
+    return problem_per_label(Y) if unknown is None else problem_per_known_label(Y, unknown)
+
+
+def split_against_virtual(Y: csr_array, unknown: csr_array | None = None) -> Split:
     """Return one problem per label: label or virtual label? The last output is the virtual one."""
     q = Y.shape[1]
-    return Split(problem_per_label(Y), _one_vote(np.arange(q), np.full(q, q), q + 1))
+    votes = _one_vote(np.arange(q), np.full(q, q), q + 1)
+    return Split(_problem_per_label(Y, unknown), votes)
 
 
-def split_pairs(Y: csr_array, first: Ints, second: Ints) -> Split:
+def split_pairs(Y: csr_array, first: Ints, second: Ints, unknown: csr_array | None = None) -> Split:
     """Return one problem per pair of labels, on the rows that have exactly one of them.
 
     Class 1 votes for the first label, class 0 for the second; the last output is the virtual
     label, for which pairs do not vote.
     """
-    return Split(problem_per_pair(Y, first, second), _one_vote(first, second, Y.shape[1] + 1))
+    votes = _one_vote(first, second, Y.shape[1] + 1)
+    return Split(problem_per_pair(Y, first, second, unknown), votes)
 
 
 def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:
@@ -167,7 +173,7 @@ def split_powerset(Y: csr_array) -> Split:
     return Split(problem, found.sets[order].astype(np.float64))
 
 
-def split_labelsets(Y: csr_array, subsets: ArrayLike) -> Split:
+def split_labelsets(Y: csr_array, subsets: ArrayLike, unknown: csr_array | None = None) -> Split:
     """Return one problem per subset of k labels; its classes are the labelsets within it.
 
     Parameters
@@ -176,12 +182,17 @@ def split_labelsets(Y: csr_array, subsets: ArrayLike) -> Split:
         Clean labels.
     subsets : array-like of shape (n_problems, k)
         Labels of every subset, ascending.
+    unknown : csr_array of shape (n, q) or None
+        Cells that are not known; rows with such a label have no class in a subset.
     """
     subsets = np.asarray(subsets)
     n, (n_problems, k) = Y.shape[0], subsets.shape
     _check_no_long_codes(n_problems, k)
     bits = np.left_shift(1, np.arange(k - 1, -1, -1), dtype=np.int64)  # the first label leads
     codes = _codes(Y, subsets, bits)
+    if unknown is not None:
+        complete = _codes(unknown, subsets, bits).toarray().T == 0
+        return _split_complete(codes.toarray().T, complete, subsets, bits, Y.shape[1])
     sizes = np.diff(codes.indptr)
     problem = np.repeat(np.arange(n_problems), sizes)
     keys = problem << k | codes.data
@@ -197,10 +208,32 @@ def split_labelsets(Y: csr_array, subsets: ArrayLike) -> Split:
         classes[listed].astype(np.int32),
         True,
     )
+    return Split(problems, _labelset_votes(known, subsets, bits, Y.shape[1]))
+
+
+def _split_complete(
+    codes: Ints, complete: NDArray[np.bool_], subsets: Ints, bits: Ints, q: int
+) -> Split:
+    """Return the problems of subsets on ``complete`` rows, given codes as (n_problems, n)."""
+    n_problems, k = subsets.shape
+    problem, rows = np.nonzero(complete)
+    known, classes = np.unique(problem << k | codes[complete], return_inverse=True)
+    n_classes = np.bincount(known >> k, minlength=n_problems)
+    problems = Problems(
+        n_classes.astype(np.int32),
+        offsets(np.bincount(problem, minlength=n_problems)),
+        rows.astype(np.int32),
+        (classes - offsets(n_classes)[problem]).astype(np.int32),
+        False,
+    )
+    return Split(problems, _labelset_votes(known, subsets, bits, q))
+
+
+def _labelset_votes(known: Ints, subsets: Ints, bits: Ints, q: int) -> csr_array:
+    """Let labelsets, numbered by subset and code, vote for their labels."""
     slot, place = np.nonzero(known[:, None] & bits)
-    labels = subsets[known[slot] >> k, place]
-    votes = csr_array((np.ones(len(slot)), (slot, labels)), shape=(len(known), Y.shape[1]))
-    return Split(problems, votes)
+    labels = subsets[known[slot] >> len(bits), place]
+    return csr_array((np.ones(len(slot)), (slot, labels)), shape=(len(known), q))
 
 
 def _codes(Y: csr_array, subsets: Ints, bits: Ints) -> csc_array:

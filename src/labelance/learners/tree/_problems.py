@@ -116,12 +116,10 @@ def problem_per_label(Y: csr_array) -> Problems:
 def problem_per_known_label(Y: csr_array, unknown: csr_array) -> Problems:
     """Return the problems of clean labels, each on the rows of which its label is known.
 
-    A label of which no row is known, as in a small bag, is absent in all of them. The problems list
-    all known cells, so this takes memory for n x q numbers, whatever Y is.
+    The problems list all known cells, so this takes memory for n x q numbers, whatever Y is.
     """
     known = np.ones(Y.shape[::-1], dtype=bool)
     known[unknown.nonzero()[::-1]] = False
-    known[~known.any(axis=1)] = True
     label, rows = np.nonzero(known)
     return Problems(
         np.full(Y.shape[1], 2, dtype=np.int32),
@@ -214,16 +212,22 @@ def _are_codes(values: NDArray, below: int | NDArray) -> bool:
     )
 
 
-def problem_per_pair(Y: csr_array, first: ArrayLike, second: ArrayLike) -> Problems:
-    """Return the problems of pairs of clean labels."""
+def problem_per_pair(
+    Y: csr_array, first: ArrayLike, second: ArrayLike, unknown: csr_array | None = None
+) -> Problems:
+    """Return the problems of pairs of clean labels, on rows in which both are known."""
     columns = csc_array(Y)
     columns.sort_indices()
+    first, second = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     start, rows, targets = _disagreements(
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32),
-        np.asarray(first, dtype=np.int64),
-        np.asarray(second, dtype=np.int64),
+        columns.indptr.astype(np.int64), columns.indices.astype(np.int32), first, second
     )
+    if unknown is not None:
+        pair = np.repeat(np.arange(len(first)), np.diff(start))
+        absent = np.where(targets == 1, second[pair], first[pair])
+        known = unknown[rows, absent] == 0
+        rows, targets = rows[known], targets[known]
+        start = offsets(np.bincount(pair[known], minlength=len(first)))
     return Problems(np.full(len(start) - 1, 2, dtype=np.int32), start, rows, targets, False)
 
 
