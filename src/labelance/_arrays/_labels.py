@@ -71,6 +71,11 @@ def open_labels(y: Any, vocabulary: Iterable[Any] = ()) -> Container:
     return open_container(y, "y", in_blocks=True)
 
 
+def has_unknown(Y: sp.csr_array) -> bool:
+    """Say whether labels have stored NaN."""
+    return bool(np.isnan(Y.data).any())
+
+
 def part_unknown(cells: Any) -> tuple[Any, sp.csr_array | None]:
     """Return cells with 0 for NaN, and where NaN was, if anywhere."""
     stored = stored_values(cells)

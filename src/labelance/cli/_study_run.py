@@ -48,18 +48,22 @@ def n_workers(executor: str, jobs: int | None) -> int:
 _PARTS = ("datasets", "learners", "methods")
 
 
+def _tell_size(study: Study) -> None:
+    """Print how many cells a plan has."""
+    product = " x ".join(f"{len(getattr(study, part))} {part}" for part in _PARTS)
+    say(
+        f"{study.name}: {product} x {study.repeats} repeats x {study.folds} folds = "
+        f"{len(study.cells())} cells"
+    )
+
+
 def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None:
-    """Print the sizes of a plan, what the store has of it, and about how long the rest takes."""
+    """Print what the store has of a plan, and about how long the rest takes."""
     with long_work("Trying learners on a few rows", quiet=as_json):
         forecast = labelance.study.forecast_study(study, path)
     if as_json:
         print_json(_document(study, path, workers, forecast))
         return
-    product = " x ".join(f"{len(getattr(study, part))} {part}" for part in _PARTS)
-    say(
-        f"{study.name}: {product} x {study.repeats} repeats x {study.folds} folds = "
-        f"{forecast.total} cells"
-    )
     say(f"{path} has {forecast.done} of them done and {forecast.failed} failed"
         if path.exists() else f"{path} does not exist yet")  # fmt: skip
     for (dataset, learner), error in forecast.failures.items():
@@ -158,6 +162,8 @@ def run(
             learners=split_names(learners), methods=split_names(methods), repeats=repeats
         )
     study = study.installed()
+    if dry_run and not json:
+        _tell_size(study)  # at once: large files and small fits take a while
     study.check()
     path = store or Path(f"{study.name}.db")
     if dry_run:

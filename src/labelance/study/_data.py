@@ -17,8 +17,9 @@ from typing import Any
 import joblib
 import numpy as np
 
+from labelance._arrays._labels import has_unknown
 from labelance._arrays._sparse import narrow_indices
-from labelance.datasets import MultiLabelDataset, load_dataset, read_multilabel, verify_dataset
+from labelance.datasets import MultiLabelDataset, load_dataset, verify_dataset
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
@@ -92,7 +93,7 @@ def load_source(source: DataSource) -> StudyData:
 
 def _read(source: DataSource) -> MultiLabelDataset:
     if source.path is not None:
-        return read_multilabel(source.path, labels=source.labels)
+        return source.read_file()
     if source.make is not None:
         made = source.make.build()
         return made if isinstance(made, MultiLabelDataset) else MultiLabelDataset(*made)
@@ -200,10 +201,11 @@ def describe_datasets(study: Study) -> list[dict[str, Any]]:
 
 
 def describe(name: str, data: StudyData | MultiLabelDataset) -> dict[str, Any]:
-    """Return the figures of a dataset."""
+    """Return the figures of a dataset; LC, of whole rows, is None where labels are unknown."""
     (n, d), q = data.X.shape, data.Y.shape[1]
     shape = {"dataset": name, "n": n, "d": d, "q": q}
-    return {**shape, "LC": cardinality(data.Y), "MeanImR": mean_imr(data.Y)}
+    LC = None if has_unknown(data.Y) else cardinality(data.Y)
+    return {**shape, "LC": LC, "MeanImR": mean_imr(data.Y)}
 
 
 def known_figures(study: Study, about: Mapping[str, Any]) -> list[dict[str, Any]]:

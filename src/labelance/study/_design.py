@@ -20,16 +20,19 @@ from sklearn.base import ClassifierMixin
 
 from labelance._utils._messages import did_you_mean
 from labelance._utils._random import set_random_states
+from labelance.datasets import MultiLabelDataset, read_multilabel
 from labelance.datasets.formats._labels import label_file_beside
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
-_PACKAGES = ("labelance", "sklearn", "imblearn")
+PACKAGES = ("labelance", "sklearn", "imblearn")
 # Making one of these only stores its parameters. Pipelines, searches and clusterers are left
 # out: some load pickles from a folder that a parameter names.
 _KINDS = (ClassifierMixin, SamplerMixin, BaseMultiLabelSampler)
 _GENERATORS = ("labelance.datasets.make_", "sklearn.datasets.make_")
+# Arguments of read_multilabel that a plan may give, next to path and labels.
+READ_OPTIONS = tuple(inspect.signature(read_multilabel).parameters)[2:]
 _NOT_FOR_USE = ("tests", "conftest", "externals")
 
 
@@ -38,7 +41,7 @@ def may_import(module: str, trust: Iterable[str]) -> bool:
     if _is_within(module, trust):
         return True
     package, *parts = module.split(".")
-    return package in _PACKAGES and not any(
+    return package in PACKAGES and not any(
         part.startswith("_") or part in _NOT_FOR_USE for part in parts
     )
 
@@ -235,6 +238,9 @@ class DataSource:
     folds : str, optional
         A CSV file with the column ``row`` and one column ``rep0, rep1, …`` of fold numbers for
         each repetition, in place of our own splits.
+    read_options : mapping, default={}
+        Further arguments of ``read_multilabel``, such as ``missing_labels`` or ``ignore``; in a
+        TOML file they are keys of the dataset like the others.
     content : str, optional
         A hash of the files, taken when they are first named: results belong to what a file
         says, not to where it lies.
@@ -249,9 +255,11 @@ class DataSource:
     protocol: str | None = None
     folds: str | None = None
     content: str | None = None
+    read_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     look: InitVar[bool] = True
 
     def __post_init__(self, look: bool) -> None:
+        check_no_other_keys(self.read_options, READ_OPTIONS, f"The file of {self.name}")
         if self.content is None and look:
             object.__setattr__(self, "content", content_of(self))
 
@@ -260,7 +268,9 @@ class DataSource:
         """Read a table, or a dataset; names of files count from the folder."""
         if isinstance(item, DataSource):
             return item
-        options = _table(item, "A dataset", [one.name for one in fields(cls)])
+        own = [one.name for one in fields(cls) if one.name != "read_options"]
+        options = _table(item, "A dataset", [*own, *READ_OPTIONS])
+        options["read_options"] = {key: options.pop(key) for key in READ_OPTIONS if key in options}
         for key in ("path", "folds", "content", "protocol"):
             require_text(options.get(key), f"{key} of {options['name']}")
         if folder is not None:
@@ -270,6 +280,11 @@ class DataSource:
         if options.get("make") is not None:
             options["make"] = Component.of(options["make"], trust=trust)
         return cls(**options, look=trust is None)
+
+    def read_file(self) -> MultiLabelDataset:
+        """Read the file that it names."""
+        assert self.path is not None
+        return read_multilabel(self.path, labels=self.labels, **self.read_options)
 
 
 @dataclass(frozen=True)
@@ -439,9 +454,12 @@ def document(value: Any) -> dict[str, Any]:
         plain["ensemble"] = value.ensemble and value.ensemble.document()
     if isinstance(value, DataSource):
         plain["make"] = value.make and value.make.document()
+        plain |= plain.pop("read_options")
     usual = type(value)(value.name)
     return {
-        key: item for key, item in plain.items() if key == "name" or item != getattr(usual, key)
+        key: item
+        for key, item in plain.items()
+        if key == "name" or item != getattr(usual, key, None)
     }
 
 

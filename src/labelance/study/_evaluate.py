@@ -26,15 +26,18 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from labelance._arrays._containers import to_dense
+from labelance._arrays._labels import has_unknown
 from labelance._classifier import relevance
 from labelance._utils._random import set_random_states
 from labelance._validation._data import Data, validate_data
+from labelance._validation._labels import open_clean_labels
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import best_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet
 from labelance.ensemble._members import score_members, staged_scores
-from labelance.ensemble._training_sets import Drawing, plan_draws
+from labelance.ensemble._training_sets import Drawing, plan_draws, why_sampler_needs_all
 from labelance.exceptions import LabelanceWarning, NothingToSampleError
+from labelance.imbalance import label_counts
 from labelance.learners import BaseMultiLabelClassifier
 from labelance.metrics import (
     label_areas,
@@ -100,7 +103,8 @@ def _plan(family: Family, fold: FoldData) -> Drawing:
 
 
 def _validate(fold: FoldData, sampler: Any) -> Data:
-    return validate_data(fold.X, labels_for(sampler, fold.Y), caller="A study", missing="keep")
+    Y, reason = labels_for(sampler, fold.Y), why_sampler_needs_all(sampler)
+    return validate_data(fold.X, Y, caller="A study", missing="keep", needs_all=reason)
 
 
 def _shared_neighborhood(user: Any, fold: FoldData) -> Any:
@@ -176,9 +180,11 @@ class SharedEnsemble:
         stage = self.test[size - 1]
         if method.objective is not None:
             with finding.spent():
+                labels = open_clean_labels(self.fold.Y)
                 thresholds = best_thresholds(
-                    self.fold.Y,
+                    labels.Y,
                     self.train[size - 1].mean,
+                    unknown=labels.unknown,
                     objective=method.objective,
                     search=method.threshold_search,
                     variant=method.variant,
@@ -418,6 +424,8 @@ class Measures(NamedTuple):
     out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program. ``n_positive`` is
     the number of test rows that have the label, ``n_predicted`` of those that are predicted to.
     ``lrap``, label ranking average precision, is one figure of the fold, repeated for each label.
+    Only known cells count: a label without any has no figures and is left out of all means, and
+    a fold with unknown cells has no ``lrap``.
     """
 
     f1: np.ndarray
@@ -431,11 +439,11 @@ class Measures(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return the columns of a result."""
-        defined = ~np.isnan(self.auc_roc)
+        defined, known = ~np.isnan(self.auc_roc), ~np.isnan(self.f1)
         return {
-            "macro_f1": float(self.f1.mean()),
+            "macro_f1": float(self.f1[known].mean()),
             "macro_auc_roc": float(self.auc_roc[defined].mean()) if defined.any() else None,
-            "macro_auc_pr": float(np.nan_to_num(self.auc_pr).mean()),
+            "macro_auc_pr": float(np.nan_to_num(self.auc_pr[known]).mean()),
             "n_undefined": int((~defined).sum()),
             "labels": pack(np.stack(self)),
         }
@@ -444,6 +452,7 @@ class Measures(NamedTuple):
 def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
     """Measure scores and predictions of the rows of a test fold."""
     areas = label_areas(Y, scores)
+    lrap = np.nan if has_unknown(Y) else label_ranking_average_precision(Y, scores)
     chances = np.clip(scores, 0, 1)  # a user's learner may give a little more
     return Measures(
         macro_f1(Y, predicted, average=None, zero_division=1),
@@ -451,9 +460,9 @@ def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
         areas.auc_pr,
         macro_brier_loss(Y, chances, average=None),
         macro_calibration_error(Y, chances, average=None),
-        np.asarray(Y.sum(axis=0)).ravel(),
+        label_counts(Y),
         np.asarray(predicted.sum(axis=0)).ravel(),
-        np.full(Y.shape[1], label_ranking_average_precision(Y, scores)),
+        np.full(Y.shape[1], lrap),
     )
 
 

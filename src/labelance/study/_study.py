@@ -8,19 +8,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
+from labelance._arrays._containers import stored_values
+from labelance._arrays._labels import has_unknown
+from labelance._classifier import why_all_known
 from labelance._utils._messages import did_you_mean
-from labelance.datasets import dataset_info, read_multilabel
-from labelance.ensemble._training_sets import plans_for_all_bags
+from labelance.datasets import MultiLabelDataset, dataset_info
+from labelance.ensemble._training_sets import plans_for_all_bags, why_sampler_needs_all
 from labelance.exceptions import LabelanceWarning, StudyError
 from labelance.study._design import (
+    PACKAGES,
     Component,
     DataSource,
     Learner,
@@ -313,14 +319,14 @@ def _check(study: Study) -> None:
             f"Got folds={study.folds}, repeats={study.repeats}",
             "Raise folds or repeats",
         )
-    for source in study.datasets:
-        _check_source(source, study)
     for learner in study.learners:
         _check_learner(learner.name, learner.component)
     for method in study.methods:
         _check_method(method)
         if not _names_some(method, study.learners):
             study.learner(method.learners[0])
+    for source in study.datasets:  # last, as files may be large
+        _check_source(source, study)
 
 
 def check_no_repeated_names(part: str, items: Any) -> None:
@@ -349,14 +355,66 @@ def _check_source(source: DataSource, study: Study) -> None:
             "Their checksums differ",
             "Make the plan again: it is then another dataset, with its own results",
         )
-    if source.path is not None:
-        read_multilabel(source.path, labels=source.labels)  # says what is wrong with it, if so
+    if source.path is None and source.read_options:
+        raise StudyError(
+            f"{', '.join(source.read_options)} of {source.name} must say how to read a file",
+            "The dataset names no path",
+            "Add path, or remove them",
+        )
     if source.make is not None:
         source.make.find()
     elif source.path is None:
         dataset_info(source.name)
     if source.folds is not None:
         _check_folds(source, study)
+    if source.path is not None:
+        _check_holes(source, source.read_file(), study)  # says what is wrong with it, if so
+
+
+def _check_holes(source: DataSource, data: MultiLabelDataset, study: Study) -> None:
+    """Raise where parts of the study need labels or features that a file lacks."""
+    unknown, missing = has_unknown(data.Y), bool(np.isnan(stored_values(data.values)).any())
+    if not (unknown or missing):
+        return
+    pairs = product(study.learners, study.methods)
+    parts = [_parts_of_cell(*pair) for pair in pairs if study.fits(*pair)]
+    refusals = {
+        name: reason if unknown and reason else f"{type(built).__name__} takes no missing values"
+        for name, built, reason in chain.from_iterable(parts)
+        if (unknown and reason) or (missing and not _takes_missing(built))
+    }
+    if refusals:
+        raise StudyError(
+            f"Parts of the study cannot learn from {source.name}, which has "
+            + " and ".join(["unknown labels"] * unknown + ["missing values"] * missing),
+            "; ".join(f"{name}: {reason}" for name, reason in refusals.items()),
+            "Leave these parts out, as --learners and --methods do; or fill in missing values, and "
+            'set missing_labels to "negative" or "drop" for unknown labels',
+        )
+
+
+def _parts_of_cell(learner: Learner, method: Method) -> Iterator[tuple[str, Any, str | None]]:
+    """Yield names of parts, what they build, and why that needs to know all labels."""
+    name = learner.name if method.learner is None else method.name
+    built = Study.component(learner, method).build()
+    reason = why_all_known(built)
+    yield name, built, reason
+    sampler = None if method.sampler is None else method.sampler.build()
+    if method.ensemble is not None and reason is None:
+        built = method.ensemble.build(estimator=built)
+        sampler = getattr(built, "sampler", None)
+        yield method.name, built, why_all_known(built)
+    if sampler is not None:
+        yield method.name, sampler, why_sampler_needs_all(sampler)
+
+
+def _takes_missing(built: Any) -> bool:
+    """Return whether tags allow NaN in X; pipelines and classes of users do not tell."""
+    inside = built.get_params(deep=True).values()
+    ours = type(built).__module__.partition(".")[0] in PACKAGES
+    if not ours or any(isinstance(part, Pipeline) for part in (built, *inside)):
+        return True
+    return bool(get_tags(built).input_tags.allow_nan)
 
 
 def _check_folds(source: DataSource, study: Study) -> None:
