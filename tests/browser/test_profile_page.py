@@ -7,6 +7,7 @@ import pytest
 
 from labelance import MLSOL, profile
 from labelance.datasets import make_multilabel_imbalanced
+from labelance.exceptions import ConstantLabelWarning
 
 pytestmark = pytest.mark.slow  # a browser is started
 HOSTILE = ["</script><b>bold", "<!--<script>", "a & b", "\u2028 line", "{{data}}"]
@@ -43,6 +44,28 @@ def opened(open_page):
         return page
 
     return opened
+
+
+def test_a_page_of_unknown_labels_is_drawn_without_an_error(tmp_path, opened):
+    X, y = make_multilabel_imbalanced(150, n_labels=8, random_state=0)
+    labels = np.where(np.random.default_rng(0).random(y.shape) < 0.3, np.nan, y)
+    labels[:, 7] = np.nan
+    profile(X, labels).to_html(tmp_path / "page.html")
+    page = opened(tmp_path / "page.html")
+    assert not page.errors
+    heads = page.run(
+        "[...document.querySelectorAll('#label-table th button')].map((b) => b.innerText)"
+    )
+    assert "unknown" in heads
+    assert "SCUMBLE" not in heads
+    assert "known in no row" in column(page, len(heads) - 1)
+    assert column(page, heads.index("unknown")).count("150") == 1
+    assert "Not compared" in page.run("document.querySelector('#labelsets').innerText")
+    assert "NaN" not in page.run("document.body.innerText")
+    with pytest.warns(ConstantLabelWarning):
+        after = profile(*MLSOL(random_state=0).fit_resample(X, labels))
+    profile(X, labels).to_html(tmp_path / "two.html", after=after)
+    assert not opened(tmp_path / "two.html").errors
 
 
 def column(page, place):

@@ -26,6 +26,7 @@ from labelance.imbalance._diagnosis import (
     neighbor_votes,
     project,
 )
+from labelance.imbalance._profile_text import describe
 from labelance.neighbors import find_neighbors
 
 RNG = np.random.default_rng(3)
@@ -46,6 +47,69 @@ def test_votes_are_counted_as_in_a_loop():
         for j in range(6):
             counts[j, Y[i, j], Y[AROUND[i], j].sum()] += 1
     assert_array_equal(votes.counts, counts)
+
+
+HIDDEN = RNG.random(Y.shape) < 0.4
+HOLES = np.where(HIDDEN, np.nan, Y)
+UNKNOWN = csr_array(HIDDEN.astype(np.int8))
+KNOWN_ONES = csr_array(np.where(HIDDEN, 0, Y).astype(np.int8))
+
+
+def test_votes_of_known_neighbors_are_counted_as_in_a_loop():
+    votes = neighbor_votes(KNOWN_ONES, AROUND, UNKNOWN)
+    counts, cells = np.zeros((6, 2, 6), dtype=int), np.zeros(Y.shape, dtype=int)
+    for i in range(80):
+        for j in range(6):
+            said = HOLES[AROUND[i], j]
+            said = said[~np.isnan(said)]
+            if len(said) and not HIDDEN[i, j]:
+                share = int(np.floor(5 * said.mean() + 0.5))  # as if all five had said it
+                counts[j, Y[i, j], share] += 1
+                cells[i, j] = share + 6 * Y[i, j]
+    assert_array_equal(votes.counts, counts)
+    assert_array_equal(votes.cells.toarray(), cells)
+
+
+def test_labels_together_are_counted_where_both_are_known():
+    found = count_together(KNOWN_ONES, np.full(6, np.nan), unknown=UNKNOWN)
+    for a, first in enumerate(found.labels):
+        for b, second in enumerate(found.labels):
+            of_first = HOLES[:, first] == 1
+            assert found.rows[a, b] == (of_first & (HOLES[:, second] == 1)).sum()
+            assert found.among[a, b] == (of_first & ~HIDDEN[:, second]).sum()
+
+
+def test_a_page_of_unknown_labels_speaks_of_known_cells(tmp_path):
+    labels = HOLES.copy()
+    labels[:, 5] = np.nan
+    found = profile(X, labels)
+    page = found.to_html(tmp_path / "page.html")
+    side = data_of(page)["sides"][0]
+    assert side["unknown"] == np.isnan(labels).sum(axis=0).tolist()
+    assert side["count"] == np.nansum(labels, axis=0).tolist()
+    assert side["labelsets"] is side["scumble"] is None
+    drawn = [{code // 5 - 1 for code in codes} for codes in side["map"]["cells"]]
+    for i, row in zip(side["map"]["row"], drawn):
+        assert row == {j for j in range(6) if labels[i, j] == found.minority_value[j]}
+    assert profile(X, Y).to_html().count('"unknown":null') == 1
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_sentences_of_known_cells(hidden):
+    labels = np.where(HIDDEN & hidden, np.nan, Y)
+    labels[:, 5] = np.nan if hidden else 0
+    text = " ".join(describe(profile(X, labels)))
+    assert ("of 80 rows" in text) is not hidden
+    assert ("at least 2 of their 5 neighbors" in text) is not hidden
+    assert ("are constant" in text or "is constant" in text) is not hidden
+    assert ("at least 30% of up to 5 neighbors in which the label is known" in text) is hidden
+    assert ("1 more label is known in no row." in text) is hidden
+    assert (f"{np.isnan(labels).sum()} cells" in text) is hidden
+    printed = str(profile(X, labels))
+    assert ("1 label without known rows: 5" in printed) is hidden
+    assert ("1 constant label: 5" in printed) is not hidden
+    nothing = " ".join(describe(profile(None, [[1, np.nan], [np.nan, 0], [1, 0]])))
+    assert nothing == "No label varies: each is in all known rows or in none."
 
 
 def test_auc_of_votes_is_scikit_learns():

@@ -14,6 +14,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays._containers import column_counts, to_dense
+from labelance._validation._labels import count_known
 from labelance.imbalance._measures import Labelsets, leave_out_full
 
 Integers = NDArray[np.integer]
@@ -35,7 +36,8 @@ class NeighborVotes:
     ----------
     cells : csr_array of shape (n_samples, n_labels)
         The votes for a label, plus k + 1 where the row has the label; nothing is stored where a
-        row does not have a label and no neighbor has it.
+        row does not have a label and no neighbor has it. Where the label of some neighbors is
+        unknown, the votes of the others are scaled to k.
     counts : ndarray of shape (n_labels, 2, k + 1)
         Rows without and with the label, by the number of votes for it.
     """
@@ -92,17 +94,36 @@ class Suspect:
     times: float
 
 
-def neighbor_votes(Y: csr_array, neighbors: Integers) -> NeighborVotes:
-    """Count the votes of every row's neighbors on every label."""
+def neighbor_votes(
+    Y: csr_array, neighbors: Integers, unknown: csr_array | None = None
+) -> NeighborVotes:
+    """Count the votes of every row's neighbors on every label.
+
+    Cells that are unknown themselves, or to all neighbors, are not counted.
+    """
     n, k = neighbors.shape
     ones = np.ones(n * k, dtype=np.int32)
     graph = csr_array((ones, neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     present = csr_array((np.ones(Y.nnz, np.int32), Y.indices, Y.indptr), shape=Y.shape)
-    cells = csr_array(graph @ present + (k + 1) * present)
+    cells, n_counted = csr_array(graph @ present + (k + 1) * present), np.full(Y.shape[1], n)
+    if unknown is not None:
+        lost = csr_array(graph @ unknown.astype(np.int32))
+        cells = _scale_votes(cells, lost, unknown, k)
+        n_counted = n - column_counts(csr_array(unknown.astype(bool) + (lost == k)))
     code = cells.indices.astype(np.int64) * (2 * k + 2) + cells.data
     counts = np.bincount(code, minlength=Y.shape[1] * (2 * k + 2)).reshape(-1, 2, k + 1)
-    counts[:, 0, 0] = n - counts.sum(axis=(1, 2))
+    counts[:, 0, 0] = n_counted - counts.sum(axis=(1, 2))
     return NeighborVotes(cells, counts)
+
+
+def _scale_votes(cells: csr_array, lost: csr_array, unknown: csr_array, k: int) -> csr_array:
+    """Return votes as if all k neighbors knew the label, as MLkNN has them, in known cells."""
+    place = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr)), cells.indices
+    has, known = cells.data > k, k - lost[place]
+    votes = (2 * k * (cells.data - (k + 1) * has) + known) // np.maximum(2 * known, 1)
+    heard = (known > 0) & (unknown[place] == 0)
+    rows, labels = (part[heard] for part in place)
+    return csr_array(((votes + (k + 1) * has)[heard], (rows, labels)), shape=cells.shape)
 
 
 @dataclass(frozen=True)
@@ -142,21 +163,27 @@ class CoOccurrence:
         The labels, most frequent first.
     rows : ndarray of int of shape (m, m)
         Rows that have both labels; on the diagonal, rows that have the label.
+    among : ndarray of int of shape (m, m)
+        Rows that have the first label, and in which the second is known.
     """
 
     labels: NDArray[np.intp]
     rows: NDArray[np.int64]
+    among: NDArray[np.int64]
 
 
 def count_together(
-    Y: csr_array, scumble_labels: Floats, most: int = MOST_LABELS_TOGETHER
+    Y: csr_array,
+    scumble_labels: Floats,
+    most: int = MOST_LABELS_TOGETHER,
+    unknown: csr_array | None = None,
 ) -> CoOccurrence:
     """Count the rows that labels share; a label that all rows have shares them with every label.
 
     Among more labels than ``most`` a half of those taken are the most frequent, the others those
     of largest SCUMBLE: the rare ones that stand next to frequent ones.
     """
-    counts = leave_out_full(column_counts(Y), Y.shape[0])
+    counts = leave_out_full(column_counts(Y), count_known(Y, unknown))
     by_count = np.argsort(-counts, kind="stable")[: int(np.count_nonzero(counts))]
     frequent, rest = by_count, by_count[:0]
     if len(by_count) > most:
@@ -165,7 +192,11 @@ def count_together(
     labels = np.concatenate([frequent, rest])
     labels = labels[np.argsort(-counts[labels], kind="stable")]
     some = Y.tocsc()[:, labels].astype(np.int64)
-    return CoOccurrence(labels, (some.T @ some).toarray())
+    rows = (some.T @ some).toarray()
+    among = np.repeat(rows.diagonal()[:, None], len(labels), axis=1)
+    if unknown is not None:
+        among -= (some.T @ unknown.tocsc()[:, labels].astype(np.int64)).toarray()
+    return CoOccurrence(labels, rows, among)
 
 
 def labelset_bands(sets: Labelsets) -> list[tuple[str, int, int]]:

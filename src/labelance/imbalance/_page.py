@@ -20,6 +20,7 @@ from labelance._utils._messages import shorten
 from labelance._utils._page import read_page_parts, read_template
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import Features, validate_features
+from labelance._validation._labels import take_unknown
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._columns import ColumnSummary, summarize_columns
 from labelance.imbalance._diagnosis import (
@@ -55,8 +56,10 @@ class Findings:
         data = self.data
         if data.neighborhood is None:
             return None
-        Y = data.Y if data.rows is None else csr_array(data.Y)[data.rows]
-        return neighbor_votes(Y, np.asarray(data.neighborhood.indices))
+        Y, unknown = data.Y, data.unknown
+        if data.rows is not None:
+            Y, unknown = csr_array(Y)[data.rows], take_unknown(unknown, data.rows)
+        return neighbor_votes(Y, np.asarray(data.neighborhood.indices), unknown)
 
     @cached_property
     def mean_auc(self) -> float | None:
@@ -192,8 +195,8 @@ def _said(value: float, how: str) -> str:
 def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
     """Return what the script draws of one profile."""
     data = findings.data
-    sets = find_labelsets(data.Y)
-    together = count_together(data.Y, profile.scumble_labels)
+    whole = data.unknown is None  # else nothing is said about the labels of whole rows
+    together = count_together(data.Y, profile.scumble_labels, unknown=data.unknown)
     votes = findings.votes
     rows = data.rows
     return {
@@ -205,17 +208,12 @@ def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
         "count": profile.label_counts,
         "irlbl": profile.irlbl.round(1),
         "imr": profile.imr.round(1),
-        "scumble": profile.scumble_labels.round(3),
+        "unknown": None if whole else profile.n_unknown,
+        "scumble": profile.scumble_labels.round(3) if whole else None,
         "types": None if profile.type_counts is None else profile.type_counts.T,
         "auc": None if votes is None else votes.auc.round(2),
-        "together": {"labels": together.labels, "rows": together.rows},
-        "labelsets": {
-            "bands": labelset_bands(sets),
-            "top": [
-                [int(times), sets.sets.indices[slice(*sets.sets.indptr[i : i + 2])]]
-                for i, times in enumerate(sets.frequencies[:_MOST_LABELSETS])
-            ],
-        },
+        "together": asdict(together),
+        "labelsets": _labelsets(data.Y) if whole else None,
         "mean_auc": findings.mean_auc,
         "hubness": None if findings.hubness is None else asdict(findings.hubness),
         "dominant": findings.dominant_features,
@@ -228,6 +226,15 @@ def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
             for cell in votes.suspects()
         ],
     }  # fmt: skip
+
+
+def _labelsets(Y: csr_array) -> dict[str, Any]:
+    sets = find_labelsets(Y)
+    top = [
+        [int(times), sets.sets.indices[slice(*sets.sets.indptr[i : i + 2])]]
+        for i, times in enumerate(sets.frequencies[:_MOST_LABELSETS])
+    ]
+    return {"bands": labelset_bands(sets), "top": top}
 
 
 def _measures(profile: ProfileValues) -> list[tuple[str, float]]:
@@ -264,7 +271,7 @@ def _maps(profiles: list[ProfileValues], findings: list[Findings]) -> list[Any]:
 def _typed_cells(profile: ProfileValues, rows: NDArray[np.intp]) -> list[list[int]]:
     """Return, for every row, 5 (label + 1) + type of its minority cells; type 0 is not known."""
     data = _data_of(profile)
-    M = minority_matrix(data.Y, profile.minority_value)[rows]
+    M = minority_matrix(data.Y, profile.minority_value, data.unknown)[rows]
     numbers = 5 * (M.indices.astype(np.int64) + 1)
     code = csr_array((numbers, M.indices, M.indptr), shape=M.shape)
     if data.local is not None:

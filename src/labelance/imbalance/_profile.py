@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
@@ -21,7 +20,7 @@ from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._labels import Labels, count_known, validate_labels
-from labelance.exceptions import InputError, UnknownLabelsError
+from labelance.exceptions import InputError
 from labelance.imbalance._local import (
     HasIndices,
     Variant,
@@ -182,8 +181,6 @@ class ImbalanceProfile(ProfileValues):
         ------
         InputError
             If a profile was unpickled or copied, or the two are not of the same labels.
-        UnknownLabelsError
-            If some cells of y are unknown.
 
         Examples
         --------
@@ -192,14 +189,6 @@ class ImbalanceProfile(ProfileValues):
         >>> page.count("<title>Three rows</title>")
         1
         """
-        for side in (self, after):
-            if side is not None and side.n_unknown.any():
-                raise UnknownLabelsError(
-                    "The page of a profile needs to know every label of every row, since it "
-                    "compares whole rows",
-                    f"y has {side.n_unknown.sum()} unknown cells (nan)",
-                    "Print the profile, or use to_text or to_frame",
-                )
         page = draw_page(self, after, title=title)
         if path is not None:
             with replace_when_done(path) as temporary:
@@ -310,6 +299,7 @@ def profile(
     data = ProfiledData(
         X=X,
         Y=labels.Y,
+        unknown=labels.unknown,
         categorical_features=categorical_features,
         feature_names=_check_feature_names(feature_names, n_features),
         scale=scale,
@@ -318,7 +308,7 @@ def profile(
         neighborhood=neighborhood,
         local=local,
     )
-    return _assemble(_names(label_names, labels), n_features, data, labels.unknown)
+    return _assemble(_names(label_names, labels), n_features, data)
 
 
 def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None:
@@ -359,9 +349,8 @@ def _assemble(
     names: tuple[Any, ...],
     n_features: int | None,
     data: ProfiledData,
-    unknown: csr_array | None,
 ) -> ImbalanceProfile:
-    Y, local = data.Y, data.local
+    Y, unknown, local = data.Y, data.unknown, data.local
     n_samples, n_labels = Y.shape
     counts, n_known = column_counts(Y), count_known(Y, unknown)
     varying_Y, varying = drop_full(Y, counts, n_known)

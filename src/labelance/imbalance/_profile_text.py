@@ -26,7 +26,8 @@ def draw_text(profile: ProfileValues, top: int) -> str:
     parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile, top)]
     if profile.n_labels > top:
         parts.append("\n".join(_aligned(_band_rows(profile))))
-    parts.append(_constant(profile))
+    parts.append(_listed(profile.constant_labels, "constant label"))
+    parts.append(_listed(profile.unknown_labels, "label without known rows"))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -53,24 +54,35 @@ def describe(profile: ProfileValues) -> Iterator[str]:
     They say what is the case. What to do about it is for `labelance.advise` to say.
     """
     seen = np.sort(profile.label_counts[~np.isnan(profile.irlbl)])
+    unknown = int(profile.n_unknown.sum())
     if not len(seen):
-        yield "No label varies: each is in all rows or in none."
+        rows = "known rows" if unknown else "rows"
+        yield f"No label varies: each is in all {rows} or in none."
         return
+    # Labels are known in different rows: no number of rows is that of all counts.
+    rows = "rows" if unknown else f"of {profile.n_samples:,} rows"
     yield (
-        f"{_level(profile)}: the most frequent label is in {seen[-1]:,} of "
-        f"{profile.n_samples:,} rows, the median one in {int(np.median(seen)):,}, the rarest in "
-        f"{seen[0]:,}."
+        f"{_level(profile)}: the most frequent label is in {seen[-1]:,} {rows}, the median one in "
+        f"{int(np.median(seen)):,}, the rarest in {seen[0]:,}."
     )
-    constant = len(profile.constant_labels)
-    if constant:
-        yield f"{plural(constant, 'more label')} {'is' if constant == 1 else 'are'} constant."
+    if unknown:
+        share = unknown / (profile.n_samples * profile.n_labels)
+        yield f"{plural(unknown, 'cell')} ({share:.0%}) {'is' if unknown == 1 else 'are'} unknown."
+    for names, what in (
+        (profile.constant_labels, "constant"),
+        (profile.unknown_labels, "known in no row"),
+    ):
+        if names:
+            yield f"{plural(len(names), 'more label')} {'is' if len(names) == 1 else 'are'} {what}."
     shares = profile.type_shares
     if profile.n_neighbors and shares is not None and not math.isnan(shares["safe"]):
         least = math.ceil(0.3 * profile.n_neighbors)  # as `types_by_count` has it
+        around = f"{least} of their {profile.n_neighbors} neighbors"
+        if unknown:
+            around = f"30% of up to {profile.n_neighbors} neighbors in which the label is known"
         yield (
-            f"{1 - shares['safe']:.0%} of minority cells are not safe: at least {least} of their "
-            f"{profile.n_neighbors} neighbors have the other value ({shares['outlier']:.0%} are "
-            "outliers, without any neighbor alike)."
+            f"{1 - shares['safe']:.0%} of minority cells are not safe: at least {around} have the "
+            f"other value ({shares['outlier']:.0%} are outliers, without any neighbor alike)."
         )
 
 
@@ -174,13 +186,12 @@ def _band_rows(profile: ProfileValues) -> list[tuple[str, ...]]:
     return [("means of labels in", "labels", *measures), *rows]
 
 
-def _constant(profile: ProfileValues) -> str:
-    names = profile.constant_labels
+def _listed(names: tuple[Any, ...], what: str) -> str:
     if not names:
         return ""
     more = f", … {len(names) - 5} more" if len(names) > 5 else ""
     first = ", ".join(shorten(name, LONGEST_NAME) for name in names[:5])
-    line = f"{plural(len(names), 'constant label')}: {first}{more}"
+    line = f"{plural(len(names), what)}: {first}{more}"
     return fill(line, width=88, subsequent_indent="  ")
 
 

@@ -26,6 +26,8 @@ class ProfiledData:
         The features as given.
     Y : csr_array
         Clean labels.
+    unknown : csr_array or None
+        Ones at cells that are not known; None if all are.
     categorical_features
         The nominal columns, as the caller named them.
     feature_names : tuple or None
@@ -42,6 +44,7 @@ class ProfiledData:
 
     X: Any
     Y: csr_array
+    unknown: csr_array | None
     categorical_features: CategoricalFeatures
     feature_names: tuple[Any, ...] | None
     scale: Scale
@@ -83,10 +86,15 @@ class ProfileValues:
 
     @property
     def constant_labels(self) -> tuple[Any, ...]:
-        """The names of the labels that no row has, or all rows have."""
+        """The names of the labels that no row is known to have, or all known rows have."""
         known = self.n_samples - self.n_unknown
         constant = (self.label_counts == 0) | (self.label_counts == known)
-        return tuple(self.label_names[j] for j in np.flatnonzero(constant))
+        return tuple(self.label_names[j] for j in np.flatnonzero(constant & (known > 0)))
+
+    @property
+    def unknown_labels(self) -> tuple[Any, ...]:
+        """The names of the labels of which no row is known."""
+        return tuple(self.label_names[j] for j in np.flatnonzero(self.n_unknown == self.n_samples))
 
     @property
     def type_shares(self) -> dict[str, float] | None:

@@ -50,7 +50,7 @@
   const drawMeasures = () => {
     const box = byId("measures");
     const card = (name, values) => box.append(make("div", {}, make("dt", {}, name), make("dd", {}, values.join(" → "))));
-    const of = (name, value) => name === "labelsets" ? whole(value) : decimal(value, ["density", "SCUMBLE"].includes(name) ? 3 : 2);
+    const of = (name, value) => name === "labelsets" && value !== null ? whole(value) : decimal(value, ["density", "SCUMBLE"].includes(name) ? 3 : 2);
     card("rows", sides.map((side) => whole(side.n)));
     if (sides[0].d !== null) card("features", [whole(sides[0].d)]);
     card("labels", [whole(names.length)]);
@@ -64,7 +64,8 @@
 
   // --- labels: a curve of all, and a table of those that are found ---
   const mostRows = sides.flatMap((side) => side.count).reduce((a, b) => Math.max(a, b), 1);
-  const rarer = (side, j) => Math.min(side.count[j], side.n - side.count[j]);
+  const known = (side, j) => side.n - (side.unknown ? side.unknown[j] : 0);
+  const rarer = (side, j) => Math.min(side.count[j], known(side, j) - side.count[j]);
   const constant = (j) => sides.some((side) => rarer(side, j) === 0);
   const tooRare = (j) => !constant(j) && sides.some((side) => rarer(side, j) < Number(byId("folds").value));
 
@@ -116,14 +117,16 @@
   const number = (head, key, digits) => sides[0][key] && columns.push({ head, value: (j) => sides[0][key][j],
     cell: (j) => [sides.map((side) => side[key] ? decimal(side[key][j], digits) : "–").join(" → ")] });
   columns.push({ head: "rows", kind: "bar", value: (j) => sides[0].count[j], cell: rowsBar });
-  if (sides.length === 1) columns.push({ head: "share", value: (j) => sides[0].count[j], cell: (j) => [percent(sides[0].count[j] / sides[0].n)] });
+  if (sides.length === 1) columns.push({ head: "share", value: (j) => sides[0].count[j] / (known(sides[0], j) || 1), cell: (j) => [percent(sides[0].count[j] / (known(sides[0], j) || 1))] });
+  number("unknown", "unknown", 0);
   if (sides.every((side) => side.types)) columns.push({ head: "types", value: (j) => hard(sides[0], j), cell: (j) => sides.map((side) => typesBar(side, j)) });
   number("IRLbl", "irlbl", 1);
   number("ImR", "imr", 1);
   number("SCUMBLE", "scumble", 3);
   number("AUC of neighbors", "auc", 2);
   columns.push({ head: "folds", kind: "word", value: (j) => Math.min(...sides.map((side) => rarer(side, j))),
-    cell: (j) => constant(j) ? [sides.some((side) => side.count[j] === 0) ? "constant: in no row" : "constant: in all rows"]
+    cell: (j) => sides.some((side) => known(side, j) === 0) ? ["known in no row"]
+      : constant(j) ? [sides.some((side) => side.count[j] === 0) ? "constant: in no row" : "constant: in all rows"]
       : tooRare(j) ? [make("span", { class: "flag" }, `too rare for ${byId("folds").value}`)] : ["ok"] });
 
   const state = { column: 1, up: true, shown: PAGE, found: [] };
@@ -168,7 +171,7 @@
     byId("only-rare").addEventListener("change", relist);
     byId("more").addEventListener("click", () => { state.shown += PAGE; listLabels(); });
     const words = [sides.length > 1 ? "Before → after. " : "", "IRLbl: rows of the most frequent label over those of this one. ImR: rows of the label's larger class over those of its smaller one. ",
-      "SCUMBLE: how much the label shares rows with labels of other frequency. "];
+      sides[0].scumble ? "SCUMBLE: how much the label shares rows with labels of other frequency. " : "Only known cells count. "];
     if (sides[0].types) words.push(`Types: minority cells among their ${sides[0].k} nearest neighbors. `,
       "AUC: how well the neighbors' votes order the rows of the label; 0.5 is chance.", sampled(sides[0]));
     byId("label-note").append(...words);
@@ -179,23 +182,24 @@
 
   // --- labels that occur together ---
   const drawTogether = () => fill("together", (side, when) => {
-    const { labels, rows } = side.together;
+    const { labels, rows, among } = side.together;
     const varying = names.filter((_, j) => rarer(side, j) > 0).length;
     if (labels.length < 2) return [note("Fewer than two labels vary.")];
     const told = make("p", { class: "note", role: "status" }, "Point at a cell, or see the strongest pairs below.");
-    const say = (a, b) => `${names[labels[a]]} and ${names[labels[b]]}: ${plural(rows[a][b], "row")}, ${percent(rows[a][b] / rows[a][a])} of ${names[labels[a]]}`;
+    const say = (a, b) => `${names[labels[a]]} and ${names[labels[b]]}: ${plural(rows[a][b], "row")}, ${percent(part(a, b))} of ${names[labels[a]]}${side.unknown ? " where both are known" : ""}`;
     const grid = make("tbody", {}, ...labels.map((label, a) => make("tr", {}, make("th", { scope: "row" }, names[label]),
       ...labels.map((_, b) => make("td", { "data-a": a, "data-b": b,
-        style: { background: a === b ? "var(--line)" : `rgba(var(--heat), ${(rows[a][b] / rows[a][a]).toFixed(3)})` } })))));
+        style: { background: a === b ? "var(--line)" : `rgba(var(--heat), ${part(a, b).toFixed(3)})` } })))));
     grid.addEventListener("pointerover", (event) => {
       const { a, b } = event.target.dataset;
       if (a !== undefined) told.textContent = say(Number(a), Number(b));
     });
     const pairs = labels.flatMap((_, a) => labels.slice(a + 1).map((_, b) => [a, a + 1 + b]))
       .filter(([a, b]) => rows[a][b]).sort((p, q) => share(q) - share(p)).slice(0, 8);
-    function share([a, b]) { return rows[a][b] / Math.min(rows[a][a], rows[b][b]); }
+    function part(a, b) { return rows[a][b] / (among[a][b] || 1); }
+    function share([a, b]) { return rows[a][b] / Math.min(among[a][b], among[b][a]); }
     return [
-      note(`SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels often share rows with frequent ones. `
+      note(side.unknown ? "Shares are of the rows in which both labels are known." : `SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels often share rows with frequent ones. `
         + (labels.length < varying ? `Of ${whole(varying)} labels that vary, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
       make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
         make("table", { class: "grid" }, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
@@ -203,13 +207,14 @@
       told,
       table(title("Strongest pairs", when), ["label", "with", "rows", "of the rarer", "SCUMBLE"], pairs.map(([a, b]) => {
         const [few, many] = rows[a][a] < rows[b][b] ? [a, b] : [b, a];
-        return [names[labels[few]], names[labels[many]], whole(rows[a][b]), percent(share([a, b])), decimal(side.scumble[labels[few]], 3)];
+        return [names[labels[few]], names[labels[many]], whole(rows[a][b]), percent(share([a, b])), decimal(side.scumble ? side.scumble[labels[few]] : null, 3)];
       }), 2),
     ];
   });
 
   // --- labelsets ---
   const drawLabelsets = () => fill("labelsets", (side, when) => {
+    if (!side.labelsets) return [note("Not compared: some labels of some rows are unknown.")];
     const { bands, top } = side.labelsets;
     const sets = bands.reduce((sum, band) => sum + band[1], 0);
     return [
@@ -265,7 +270,7 @@
         + `"20× better": such votes are 20 times as common among rows with the other value.${sampled(side)}`),
       table(title("Rows that look mislabelled", when), ["label", "row (from 0)", "label given", "neighbors with it", "other value fits"],
         side.suspects.map(([row, label, has, votes, times]) =>
-          [names[label], whole(row), has ? "yes" : "no", `${votes} of ${side.k}`, `${whole(times)}× better`])),
+          [names[label], whole(row), has ? "yes" : "no", side.unknown ? `${percent(votes / side.k)} of those that know it` : `${votes} of ${side.k}`, `${whole(times)}× better`])),
     ];
   });
 
