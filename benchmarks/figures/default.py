@@ -49,6 +49,7 @@ def default_figures(folder: Path) -> dict[str, str]:
         ),
         **report_tables(folder),
         "above-chosen-on": str((chosen["macro"][shared] > published[shared]).sum()),
+        "flags": f"{number(chosen['macro']['flags'])} against {number(published['flags'])}",
         "best": number(best),
         "chosen": number(means["macro"][CHOSEN]),
         "ties": str((means["macro"] > best - 0.003).sum()),

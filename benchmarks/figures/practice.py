@@ -79,7 +79,10 @@ def practice_gains(folder: Path) -> dict[str, str]:
     }
     mean = {name: of.groupby("learner").mean() for name, of in gains.items()}
     forests, draws = ["RandomForest", "ExtraTrees"], ["MLROS", "MLSMOTE", "MLSOL"]
-    strong = [*forests, "Logistic"]
+    strong = [*forests, "Boosting", "Logistic"]
+    boosted = {name: of.xs("Boosting", level="learner") for name, of in gains.items()}
+    one_draw = boosted["auc_pr"]["MLSOL"]
+    better = boosted["f1"]["MLSOLBagging"] > boosted["f1"]["Thresholds"]
     errors = wide["calibration_error"].groupby("learner").mean()
     weights = gains["f1"]["Weights"].unstack("learner")[forests]
     found = {
@@ -96,7 +99,11 @@ def practice_gains(folder: Path) -> dict[str, str]:
         "draw-ranking-Logistic": f"{mean['auc_pr'].loc['Logistic', draws].abs().max():.1f}",
         "bagging-auc": span(mean["auc_roc"].loc[strong, "MLSOLBagging"]),
         "bagging-ranking-Logistic": f"{mean['auc_pr'].loc['Logistic', 'MLSOLBagging']:.1f}",
-        "boosting-smote": f"{mean['auc_pr'].loc['Boosting', 'MLSMOTE']:.1f}",
+        "boosting-draw": f"{one_draw.mean():.1f}",
+        "boosting-draw-genbase": f"{one_draw['genbase']:.0f}",
+        "boosting-draw-others": f"{one_draw.drop('genbase').max():.1f}",
+        "boosting-bagging-f": f"{boosted['f1']['MLSOLBagging'].mean():.0f}",
+        "boosting-bagging-better": f"{better.sum()} of {len(better)}",
         "boosting-bagging": f"{mean['auc_pr'].loc['Boosting', 'MLSOLBagging']:.1f}",
         "boosting-errors": "{Default:.0f} to {MLSOLBagging:.0f}".format(**errors.loc["Boosting"]),
         "weights-Logistic": f"{mean['f1'].loc['Logistic', 'Weights']:.0f}",
