@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners import BinaryRelevance, PerLabel
-from labelance.sampling import MLSOL, UCLSO, BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling import MLSMOTE, MLSOL, UCLSO, BaseMultiLabelSampler, Draw, SamplerTraits
 from labelance.testing import sampler_data
 
 # Predicts the share of ones among the rows that it learned from.
@@ -155,6 +155,20 @@ def test_a_label_gets_the_rows_made_for_it(container):
     expected = LogisticRegression().fit(X_all[rows], y_all[rows, 1]).predict_proba(X)[:, 1]
     learner.set_params(estimator=LogisticRegression()).fit(container(X), container(y))
     np.testing.assert_allclose(learner.predict_proba(X)[:, 1], expected, atol=1e-4)
+
+
+def test_rows_made_for_a_label_join_those_in_which_it_is_known():
+    sampler = MLSMOTE(random_state=0)
+    X, y = sampler_data()
+    y = np.where(np.random.default_rng(0).random(y.shape) < 0.2, np.nan, y)
+    found = PerLabel(sampler, LogisticRegression(), random_state=0).fit(X, y)
+    drawn = sampler.plan(X, y).draw(np.random.default_rng(0))
+    for label, model in enumerate(found.estimators_):
+        made = np.append(np.ones(len(X), dtype=bool), drawn.provenance["label_indices_"] == label)
+        rows = made & ~np.isnan(drawn.y[:, label])
+        if len(set(drawn.y[rows, label])) == 2:
+            alone = LogisticRegression().fit(drawn.X[rows], drawn.y[rows, label])
+            np.testing.assert_array_equal(model.coef_, alone.coef_)
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):

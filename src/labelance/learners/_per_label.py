@@ -20,7 +20,7 @@ from labelance._utils._random import RandomStateLike, as_generator, set_random_s
 from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import Data
 from labelance._validation._features import Schema, validate_like
-from labelance._validation._labels import validate_labels
+from labelance._validation._labels import known_cells, validate_labels
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.learners.tree import C45Classifier
@@ -244,7 +244,9 @@ class MadeForLabels(LabelByLabel):
         drawn = sampler.plan(rows.given, data.labels.container.native).draw(rng)
         self.made_for = drawn.provenance["label_indices_"]
         self.rows_after = Rows(validate_like(drawn.X, schema, caller="PerLabel"), drawn.X)
-        self.columns_after = sp.csc_array(validate_labels(drawn.y, caller="PerLabel").Y)
+        after = validate_labels(drawn.y, caller="PerLabel", needs_all=None)
+        self.columns_after = sp.csc_array(after.Y)
+        self.known_after = known_cells(after.unknown)
 
     def resample(self, label: int, rng: np.random.Generator) -> LabelRows:
         """Return the original rows and those that were made for the label, if any."""
@@ -252,6 +254,8 @@ class MadeForLabels(LabelByLabel):
         if not len(made):
             return self.as_they_are(label)
         rows = np.concatenate([np.arange(n), n + made])
+        if self.known_after is not None:
+            rows = rows[self.known_after[rows, label]]
         y = sp.csr_array(self.columns_after[:, [label]])[rows]
         return LabelRows(self.rows_after.take(rows), y, True)
 

@@ -415,7 +415,7 @@ def fit_many(
     >>> X = np.arange(12.0)[:, None]
     >>> y = np.column_stack([X[:, 0] > 5, X[:, 0] < 3])
     >>> forest = fit_many(X, label_problems(y))
-    >>> forest.positive_proba([[2.0], [9.0]])
+    >>> forest.predict_proba([[2.0], [9.0]])[:, 1::2]
     array([[0., 1.],
            [1., 0.]])
     """

@@ -145,21 +145,6 @@ class Forest:
         )
         return self.aggregate(X, everything, n_jobs=n_jobs)
 
-    def positive_proba(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the probability of class 1 of every tree, as (n, n_trees).
-
-        Parameters
-        ----------
-        X : array-like or csr_array of shape (n, n_features)
-            Clean rows.
-        n_jobs : int, optional
-            Number of threads.
-        """
-        slots, trees = self.slot_start[:-1] + 1, np.arange(len(self))
-        ones = (np.ones(len(self)), (slots, trees))
-        votes = csr_array(ones, shape=(self.slot_start[-1], len(self)))
-        return self.aggregate(X, votes, n_jobs=n_jobs)
-
     def aggregate(
         self,
         X: Any,
