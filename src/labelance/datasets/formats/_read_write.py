@@ -251,7 +251,7 @@ def read_multilabel(
     if "categorical" in takes:  # other formats declare what is nominal
         check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
         warn_of_identifiers(data, categorical or ())
-    elif kind == "parquet":
+    elif kind == "parquet" and found.labels is None:  # files of our own declare what is nominal
         warn_of_identifiers(data)
     return data
 
