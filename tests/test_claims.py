@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -84,3 +85,17 @@ def test_every_place_of_the_real_pages_is_checked(claims):
 @pytest.mark.parametrize("folder", sorted(path.name for path in (ROOT / "results").iterdir()))
 def test_every_folder_of_results_is_shown_somewhere(folder, claims):
     assert any(folder in folders for _, folders in claims.SOURCES.values())
+
+
+def test_the_leaderboard_shows_a_dataset_without_thresholds(claims):
+    """A board that is run in pieces may have learners as they are before those with thresholds."""
+    board = import_module("figures.leaderboard")
+    keys = [("flags", "MLkNN", "Default"), ("flags", "MLkNN", "Thresholds"),
+            ("emotions", "MLkNN", "Default")]  # fmt: skip
+    index = pd.MultiIndex.from_tuples(keys, names=board.KEYS)
+    means = pd.DataFrame({"macro_f1": [0.5, 0.6, 0.7]}, index)
+    best = pd.MultiIndex.from_product([["flags", "emotions"], ["MACRO_F1"]])
+    published = pd.DataFrame({"CC": [0.4, 0.8]}, best.set_names(["dataset", "metric"]))
+    lines = board.against_published(means, published, "macro_f1").splitlines()
+    assert lines[2] == "| flags | 40.0 (CC) |  | 50.0 (MLkNN) | 60.0 (MLkNN) |"
+    assert lines[3] == "| emotions | 80.0 (CC) |  | 70.0 (MLkNN) |  |"

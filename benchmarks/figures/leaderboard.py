@@ -219,8 +219,8 @@ def against_published(means: pd.DataFrame, published: pd.DataFrame, measure: str
         mine = means[measure].get((dataset, OURS, "Default"))
         cells.append("" if mine is None else f"{100 * mine:.1f}")
         for method in forms:
-            form = of.xs(method, level="method")
-            cells.append(f"{form.max():.1f} ({form.idxmax()})")
+            form = of[of.index.get_level_values("method") == method].droplevel("method")
+            cells.append("" if form.empty else f"{form.max():.1f} ({form.idxmax()})")
         lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
     names = ["best of 28, tuned", OURS, *forms.values()]
     return "\n".join([*header("dataset", names), *lines])
