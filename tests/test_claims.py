@@ -93,7 +93,7 @@ def test_the_leaderboard_shows_a_dataset_without_thresholds(claims):
     keys = [("flags", "MLkNN", "Default"), ("flags", "MLkNN", "Thresholds"),
             ("emotions", "MLkNN", "Default")]  # fmt: skip
     index = pd.MultiIndex.from_tuples(keys, names=board.KEYS)
-    means = pd.DataFrame({"macro_f1": [0.5, 0.6, 0.7]}, index)
+    means = pd.DataFrame({"macro_f1": [0.5, 0.6, 0.7]}, index).sort_index()
     best = pd.MultiIndex.from_product([["flags", "emotions"], ["MACRO_F1"]])
     published = pd.DataFrame({"CC": [0.4, 0.8]}, best.set_names(["dataset", "metric"]))
     lines = board.against_published(means, published, "macro_f1").splitlines()
