@@ -30,6 +30,13 @@ def data():
 
 
 @pytest.fixture(scope="module")
+def model(data):
+    """A fitted model that tests only read."""
+    X, y = data
+    return RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
 def table(data):
     return Encoding.fit(data[0], NO_CATEGORIES)[1]
 
@@ -281,13 +288,12 @@ def test_text_is_encoded_sparse_in_any_container():
     assert_allclose(ours.predict_proba(X), dense.predict_proba(X.toarray()), atol=1e-9)
 
 
-def test_decisions_are_those_of_the_default_rule_on_rows_left_out(data):
+def test_decisions_are_those_of_the_default_rule_on_rows_left_out(data, model):
     X, y = data
-    model = RareLabelClassifier(n_estimators=10, random_state=0).fit(X, y.astype(int))
     found = find_thresholds(y.astype(int), model.oob_decision_function_)
     assert_array_equal(model.thresholds_, found.thresholds)
     assert_array_equal(model.decisions_.interval(), found.interval())
-    plain = RareLabelClassifier(n_estimators=10, objective=None, random_state=0).fit(X, y)
+    plain = RareLabelClassifier(n_estimators=2, objective=None, random_state=0).fit(X, y)
     assert plain.decisions_ is None
     assert_array_equal(plain.thresholds_, np.full(y.shape[1], 0.5))
 
@@ -301,9 +307,8 @@ def test_boosting_is_a_part_where_it_is_cheap():
     assert RareLabelClassifier(n_estimators=2).fit(text, y).parts_ == always
 
 
-def test_scores_are_the_mean_of_the_parts(data):
-    X, y = data
-    model = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
+def test_scores_are_the_mean_of_the_parts(data, model):
+    X, _ = data
     parts = [part.scores(model._encoding.transform(X)) for part in model._models]
     assert_allclose(model.predict_proba(X)[:, model._learned], np.mean(parts, axis=0))
 
@@ -319,12 +324,11 @@ def test_scores_of_rows_left_out_are_not_those_of_training_rows(data):
     assert abs(gap[1] - (base[y == 1].mean() - base[y == 0].mean())) < 0.05
 
 
-def test_weights_matter(data):
+def test_weights_matter(data, model):
     X, y = data
     weight = np.where(y[:, 0] > 0, 5.0, 1.0)
-    plain = RareLabelClassifier(n_estimators=20, random_state=0).fit(X, y)
-    heavy = RareLabelClassifier(n_estimators=20, random_state=0).fit(X, y, sample_weight=weight)
-    assert heavy.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
+    heavy = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y, sample_weight=weight)
+    assert heavy.predict_proba(X)[:, 0].mean() > model.predict_proba(X)[:, 0].mean()
 
 
 def test_sparse_rows_with_gaps_are_filled():
@@ -385,6 +389,7 @@ def test_a_label_known_in_two_rows_has_finite_scores():
     assert model.decisions_.n_known[0] == 2
 
 
+@pytest.mark.slow
 def test_known_cells_are_better_than_unknown_cells_taken_for_absent():
     X, y = make_multilabel_imbalanced(600, random_state=0)
     hidden = np.random.default_rng(0).random((300, y.shape[1])) < 0.5

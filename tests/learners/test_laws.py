@@ -87,8 +87,8 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
     ("learner", "cannot"),
     [
         (CLONES, ["sure"]),
-        (BAGS, ["own_rule", "sure", "draws_rows"]),
-        (STACKED, ["own_rule", "draws_rows"]),
+        pytest.param(BAGS, ["own_rule", "sure", "draws_rows"], marks=pytest.mark.slow),
+        pytest.param(STACKED, ["own_rule", "draws_rows"], marks=pytest.mark.slow),
         pytest.param(DEFAULT, ["draws_rows"], marks=pytest.mark.slow),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
         (GUARANTEED, ["sure", "draws_rows"]),

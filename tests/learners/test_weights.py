@@ -83,7 +83,9 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("kind", REDUCTIONS.values(), ids=REDUCTIONS)
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 3}], ids=str)
+@pytest.mark.parametrize(
+    "class_weight", ["balanced", pytest.param({0: 1, 1: 3}, marks=pytest.mark.slow)], ids=str
+)
 def test_weights_of_rows_and_of_classes_work_together(kind, class_weight):
     """The laws of weights hold for every kind of class weights; without any, see test_laws."""
     learner = kind(C45Classifier(class_weight=class_weight))

@@ -56,6 +56,7 @@ def table_in_blocks(X, nominal):
         yield start, np.sqrt(total)
 
 
+@pytest.mark.slow  # whole tables of distances, in numpy
 def test_neighbors_are_the_tables_index_by_index(case):
     X, nominal, found, _, _ = case
     dense = X if isinstance(X, np.ndarray) else X.toarray()

@@ -147,7 +147,7 @@ options = st.fixed_dictionaries(
 
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(tables(), options, st.booleans())
 def test_every_row_is_as_the_paper_makes_it(data, options, sparse):
     X, Y, nominal = data
@@ -348,7 +348,17 @@ def load(name):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["flags", "emotions", "yeast", "medical", "scene-train", "cal500"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flags",
+        "emotions",
+        "yeast",
+        "medical",
+        "scene-train",
+        pytest.param("cal500", marks=pytest.mark.slow),
+    ],
+)
 def test_the_authors_program_is_within_the_spread_of_ours(name, reference):
     told = json.loads(reference(f"dumps/stats_{name}.json").read_text())["mlsmote"]["runs"]
     data = load(name)

@@ -177,7 +177,17 @@ def test_any_resampler_obeys_the_laws_of_its_traits():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["flags", "emotions", "yeast", "medical", "enron-exp", "cal500"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flags",
+        "emotions",
+        "yeast",
+        "medical",
+        "enron-exp",
+        pytest.param("cal500", marks=pytest.mark.slow),
+    ],
+)
 def test_the_figures_of_the_authors_program(name, reference):
     told = json.loads(reference(f"dumps/stats_{name}.json").read_text())
     exp = name.endswith("-exp")

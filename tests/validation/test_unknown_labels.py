@@ -138,7 +138,6 @@ MAKE = {
     "ERHwRSMT": lambda new: new(BinaryRelevance()),
     "FunctionSampler": lambda new: new(keep_most),
     "MLSOLBagging": lambda new: new(BinaryRelevance()),
-    "RareLabelClassifier": lambda new: new(n_estimators=5),
     "LabelCalibration": lambda new: new(BinaryRelevance(), min_class_count=3),
     "RecallGuarantee": lambda new: new(BinaryRelevance(), recall=0.7, too_few="always"),
     "SamplerSequence": lambda new: new([MLROS(), MLSOL()]),
@@ -161,9 +160,8 @@ def make(kind):
         made = kind(BinaryRelevance(), **sampler)
     else:
         made = kind()
-    if "random_state" in made.get_params():
-        made.set_params(random_state=0)
-    return made
+    few = {"random_state": 0, "n_estimators": 3}
+    return made.set_params(**{name: few[name] for name in few if name in made.get_params()})
 
 
 def call(name, X, y, scores):

@@ -53,7 +53,7 @@ def datasets(draw, *, sparse=None, nominal=True, names=True):
     )
 
 
-quick = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("ending", ["arff", "arff.gz", "parquet", "npz"])
