@@ -198,6 +198,15 @@ def test_the_result_says_why(scored):
     assert inside[["a", "b", "c", "d"]].all()
 
 
+def test_labels_without_positives_do_not_flatter_the_mean(scored):
+    _, y, scores = scored
+    one = find_thresholds(y[:, :1], scores[:, :1])
+    both = find_thresholds(np.where([True, False], y[:, :1], 0), scores[:, :2])
+    assert f"mean {one.value[0]:.3f};" in str(both)
+    none = find_thresholds(np.zeros_like(y), scores)
+    assert str(none).startswith("Thresholds of 4 labels for f1; 4 never predicted")
+
+
 def test_names_can_be_given_for_arrays(scored):
     _, y, scores = scored
     names = [f"n{j}" for j in range(y.shape[1])]

@@ -125,7 +125,10 @@ class Thresholds(ThresholdTable):
     def _caption(self) -> str:
         never = int(np.isposinf(self.thresholds).sum())
         objective = self.objective if isinstance(self.objective, str) else repr(self.objective)
+        # F of a label that no row has, and that is never predicted, is 1, which says nothing.
+        earned = self.value[self.n_positive > 0]
+        mean = f", mean {np.nanmean(earned):.3f}" if len(earned) else ""
         return (
-            f"Thresholds of {len(self.thresholds)} labels for {objective}, mean "
-            f"{np.nanmean(self.value):.3f}; {never} never predicted"
+            f"Thresholds of {len(self.thresholds)} labels for {objective}{mean}; "
+            f"{never} never predicted"
         )
