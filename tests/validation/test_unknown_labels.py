@@ -3,6 +3,7 @@
 import inspect
 import re
 import warnings
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance import decisions, imbalance
 from labelance.ensemble import StackedBagging
-from labelance.exceptions import LabelanceWarning, UnknownLabelsError
+from labelance.exceptions import LabelanceError, LabelanceWarning, UnknownLabelsError
 from labelance.learners import BinaryRelevance
 from labelance.neighbors import find_neighbors
 from labelance.outofcore import resample_file
@@ -376,3 +377,37 @@ def test_members_that_know_nothing_of_a_label_do_not_vote_against_it():
     model = StackedBagging(tree, None, n_estimators=20, random_state=0, oob_score=True).fit(X, y)
     assert model.predict_proba(X)[:, 0].min() > 0.999
     assert np.nanmin(model.oob_decision_function_[:, 0]) > 0.999
+
+
+def hide(pattern, y):
+    """Return labels with holes as data really have them."""
+    holes = y.astype(float)
+    if pattern == "whole rows":
+        holes[::4] = np.nan
+    elif pattern == "two sources":  # no row knows all labels
+        holes[::2, :2] = holes[1::2, 2:] = np.nan
+    elif pattern == "positives only":  # of the first label nothing but ones is known
+        holes[holes[:, 0] == 0, 0] = np.nan
+    elif pattern == "one row":  # of the first label one row is known
+        holes[1:, 0] = np.nan
+    elif pattern == "most":
+        holes[np.random.default_rng(0).random(y.shape) < 0.9] = np.nan
+    else:
+        holes[:, 0] = np.nan
+    return holes
+
+
+PATTERNS = ["whole rows", "two sources", "positives only", "one row", "most", "a whole label"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_holes_of_any_pattern_give_a_result_or_an_error_of_ours(name, pattern, data):
+    X, y, _, scores = data
+    holes = hide(pattern, y)
+    hidden = np.isnan(holes)
+    refusals = LabelanceError if name in USES else UnknownLabelsError
+    with suppress(refusals):
+        one = arrays_of(call(name, X, nullable(y, hidden), scores))
+        flipped = nullable(np.where(hidden, 1 - y, y), hidden)
+        assert equal(one, arrays_of(call(name, X, flipped, scores)))

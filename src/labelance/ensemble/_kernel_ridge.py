@@ -83,7 +83,7 @@ class KernelRidge:
             everywhere = known is None and len(chosen) == n
             part = basis.features(K[here], take_weights(weight, here), everywhere)
             w = np.ones(n)[here] if weight is None else weight[here]
-            tries.append(_try_penalties(*part, Y[here][:, labels], w))
+            tries.append(_try_penalties(*part, Y[:, labels][here], w))
             if known is not None:  # without the features of this group
                 tries[-1] = list(tries[-1])
         # One penalty for all labels, by the squared leave-one-out error in units of variance.

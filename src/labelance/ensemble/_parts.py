@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._labels import cell_weights, known_cells
+from labelance._validation._labels import cell_weights, known_cells, take_unknown
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Floats, Table
@@ -93,8 +93,9 @@ class Calibrated:
 def fit_kernel(task: Task, rng: np.random.Generator) -> FittedPart:
     """Fit a kernel ridge regression of all labels, judged by leaving one out."""
     Y = task.Y.toarray().astype(float)
-    model, left_out = KernelRidge.fit(task.table, Y, task.weight, rng, known=task.known)
-    curves = LabelCurves.fit(Y, left_out, task.weight, task.known)
+    known = task.known
+    model, left_out = KernelRidge.fit(task.table, Y, task.weight, rng, known=known)
+    curves = LabelCurves.fit(Y, left_out, task.weight, known)
     return FittedPart(Calibrated(model, curves), curves(left_out))
 
 
@@ -131,7 +132,7 @@ def fit_each_label(task: Task, rng: np.random.Generator, *, make: Callable[[], A
 
 def _fit_labels(task: Task, rows: Any, make: Callable[[], Any]) -> PerLabelModels:
     table, Y, weight = task.table[rows], task.Y[rows].toarray(), take_weights(task.weight, rows)
-    known = None if task.known is None else task.known[rows]
+    known = known_cells(take_unknown(task.unknown, rows))
     tasks = (
         delayed(_fit_label)(table, column, weight, make, None if known is None else known[:, label])
         for label, column in enumerate(Y.T)

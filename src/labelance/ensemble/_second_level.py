@@ -91,13 +91,13 @@ class SecondLevel:
         )
         coef, intercept = np.empty((len(labels), Y.shape[1])), np.empty(len(labels))
         for rows, group in labels_known_together(known_cells(unknown, labels)):
-            offset = slope * level[rows][:, labels[group]]
+            part, here = level[rows], labels[group]
             coef[group], intercept[group] = fit_logistic_regressions(
-                level[rows],
-                present[rows][:, labels[group]],
+                part,
+                present[:, here][rows],
                 C,
                 take_weights(sample_weight, rows),
-                offset,
+                slope * part[:, here],
             )
         coef[np.arange(len(labels)), labels] += slope
         return cls(*given, coef, intercept)

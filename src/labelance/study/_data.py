@@ -24,7 +24,7 @@ from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
-from labelance.study._design import DataSource
+from labelance.study._design import DataSource, read_file_of
 from labelance.study._heartbeat import Heartbeat
 from labelance.study._study import Fold, Study, read_folds
 
@@ -93,7 +93,7 @@ def load_source(source: DataSource) -> StudyData:
 
 def _read(source: DataSource) -> MultiLabelDataset:
     if source.path is not None:
-        return source.read_file()
+        return read_file_of(source)
     if source.make is not None:
         made = source.make.build()
         return made if isinstance(made, MultiLabelDataset) else MultiLabelDataset(*made)

@@ -281,11 +281,6 @@ class DataSource:
             options["make"] = Component.of(options["make"], trust=trust)
         return cls(**options, look=trust is None)
 
-    def read_file(self) -> MultiLabelDataset:
-        """Read the file that it names."""
-        assert self.path is not None
-        return read_multilabel(self.path, labels=self.labels, **self.read_options)
-
 
 @dataclass(frozen=True)
 class Learner:
@@ -487,6 +482,12 @@ def content_of(source: DataSource) -> str | None:
         beside = label_file_beside(Path(source.path))
         names += [str(beside)] if os.path.isfile(beside) else []
     return _hash_files(names)
+
+
+def read_file_of(source: DataSource) -> MultiLabelDataset:
+    """Read the file that a dataset names."""
+    assert source.path is not None
+    return read_multilabel(source.path, labels=source.labels, **source.read_options)
 
 
 def _hash_files(names: Iterable[str]) -> str | None:

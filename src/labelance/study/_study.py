@@ -35,6 +35,7 @@ from labelance.study._design import (
     digest,
     document,
     identity,
+    read_file_of,
     takes_weights,
 )
 from labelance.study._presets import paper_learner, paper_method
@@ -368,7 +369,7 @@ def _check_source(source: DataSource, study: Study) -> None:
     if source.folds is not None:
         _check_folds(source, study)
     if source.path is not None:
-        _check_holes(source, source.read_file(), study)  # says what is wrong with it, if so
+        _check_holes(source, read_file_of(source), study)  # says what is wrong with it, if so
 
 
 def _check_holes(source: DataSource, data: MultiLabelDataset, study: Study) -> None:
