@@ -106,7 +106,10 @@ def test_sentences_of_known_cells(hidden):
     assert ("1 more label is known in no row." in text) is hidden
     assert (f"{np.isnan(labels).sum()} cells" in text) is hidden
     printed = str(profile(X, labels))
-    assert ("1 label without known rows: 5" in printed) is hidden
+    assert ("1 wholly unknown label: 5" in printed) is hidden
+    labels[:, 4] = labels[:, 5]
+    two = "2 wholly unknown labels: 4, 5" if hidden else "2 constant labels: 4, 5"
+    assert two in str(profile(X, labels))
     assert ("1 constant label: 5" in printed) is not hidden
     nothing = " ".join(describe(profile(None, [[1, np.nan], [np.nan, 0], [1, 0]])))
     assert nothing == "No label varies: each is in all known rows or in none."

@@ -149,6 +149,9 @@ def test_parts_that_take_no_missing_values_are_named_before_any_work(tmp_path):
         plan.check()
     assert "Linear: BinaryRelevance takes no missing values" in caught.value.found
     assert "MLSOL: MLSOL takes no missing values" in caught.value.found
+    stacked = {"name": "S", "ensemble": {"class": "StackedBagging", "sampler": {"class": "MLSOL"}}}
+    with pytest.raises(StudyError, match="S: MLSOL takes no missing values"):
+        replace(plan, learners=(FOREST,), methods=(stacked,)).check()
     outcome = run_study(
         plan.only(learners=["BR"], methods=["Default"]), tmp_path / "r.db", executor="serial"
     )

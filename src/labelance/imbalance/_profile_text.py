@@ -27,7 +27,7 @@ def draw_text(profile: ProfileValues, top: int) -> str:
     if profile.n_labels > top:
         parts.append("\n".join(_aligned(_band_rows(profile))))
     parts.append(_listed(profile.constant_labels, "constant label"))
-    parts.append(_listed(profile.unknown_labels, "label without known rows"))
+    parts.append(_listed(profile.unknown_labels, "wholly unknown label"))
     return "\n\n".join(part for part in parts if part)
 
 

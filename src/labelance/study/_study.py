@@ -401,10 +401,11 @@ def _parts_of_cell(learner: Learner, method: Method) -> Iterator[tuple[str, Any,
     reason = why_all_known(built)
     yield name, built, reason
     sampler = None if method.sampler is None else method.sampler.build()
-    if method.ensemble is not None and reason is None:
+    if method.ensemble is not None:
         built = method.ensemble.build(estimator=built)
         sampler = getattr(built, "sampler", None)
-        yield method.name, built, why_all_known(built)
+        if reason is None:  # else it is the learner's
+            yield method.name, built, why_all_known(built)
     if sampler is not None:
         yield method.name, sampler, why_sampler_needs_all(sampler)
 
