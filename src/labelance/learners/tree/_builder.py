@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._kernel import ONE, ZERO, inner_kernel, kernel
+from labelance._utils._kernel import ONE, ZERO, inlined_kernel, inner_kernel, kernel
 from labelance.learners.tree._columns import (
     collect_columns,
     copy_columns,
@@ -209,7 +209,7 @@ def grow_sorted(
     """Grow the trees of problems from ``done`` on; ``log_table[n]`` is n log2 n.
 
     None for ``weight`` says that all weights are 1 and no value is missing, so that rows can be
-    counted; None for ``nominal`` that no feature is nominal. What is not needed then is not
+    counted; None for ``nominal`` then that no feature is nominal. What is not needed then is not
     compiled, for numba leaves out the branches that None rules out. Returns how many trees are
     done: the next one had not enough room.
     """
@@ -242,7 +242,7 @@ def grow_sorted(
     return len(problems.n_classes)
 
 
-@inner_kernel
+@inlined_kernel
 def _copy_root(
     data: TreeData,
     all_rows: bool,
@@ -268,7 +268,7 @@ def _copy_root(
     )  # fmt: skip
 
 
-@inner_kernel
+@inlined_kernel
 def _split_nodes(
     data: TreeData,
     tree: Growing,
@@ -331,7 +331,7 @@ def _split_nodes(
     return size, used
 
 
-@inner_kernel
+@inlined_kernel
 def _evaluate(
     data: TreeData,
     tree: Growing,
@@ -363,7 +363,7 @@ def _evaluate(
         evaluate_nominal(data, n, own, cells, tree.y, classes, buffers.weights, candidates, options)
 
 
-@inner_kernel
+@inlined_kernel
 def _partition(
     data: TreeData,
     tree: Growing,

@@ -480,7 +480,9 @@ def _grow_block(
     in_bits = by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS
     # None where kernels need not know of weights, nominal features and missing values.
     weight = np.ones(data.n_rows) if weight is None and not complete else weight
-    nominal, missing = data.n_categories.any() or None, None if complete else True
+    # Weighted trees are compiled once, for nominal features and without.
+    nominal = True if weight is not None or data.n_categories.any() else None
+    missing = None if complete else True
     if in_bits:
         trees = grow_binary_trees(data, problems, options, logs)
     else:

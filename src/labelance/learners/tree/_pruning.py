@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._kernel import ZERO, inner_kernel
+from labelance._utils._kernel import ZERO, inlined_kernel, inner_kernel
 from labelance.learners.tree._criterion import (
     EPS,
     PRUNE_SLACK,
@@ -99,7 +99,7 @@ def collapse(nodes: NDArray, histogram: NDArray, C: int, alone: NDArray, below: 
             nodes[v, FEATURE] = LEAF
 
 
-@inner_kernel
+@inlined_kernel
 def prune(
     data: TreeData,
     tree: UnprunedTree,

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from labelance._arrays._containers import to_dense
 from labelance._arrays._open import take_columns
 from labelance._progress import loop
-from labelance._utils._kernel import ZERO, inner_kernel, kernel, read_only
+from labelance._utils._kernel import ZERO, inlined_kernel, inner_kernel, kernel, read_only
 from labelance.learners.tree._criterion import EPS, C45Options
 from labelance.learners.tree._data import NO_RANK, TreeData, offsets, rank_of
 from labelance.learners.tree._nodes import (
@@ -346,7 +346,7 @@ def prune_and_pack(
         cells += size * problem.n_classes
 
 
-@inner_kernel
+@inlined_kernel
 def _pack(
     data: TreeData,
     tree: UnprunedTree,
