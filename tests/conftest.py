@@ -24,9 +24,7 @@ from labelance.datasets import fetch_dataset, get_data_home
 
 settings.register_profile("labelance", deadline=None, print_blob=True, max_examples=30)
 # The same examples every time, so that a red build means a change and not a new example.
-settings.register_profile(
-    "ci", settings.get_profile("labelance"), derandomize=True, max_examples=100
-)
+settings.register_profile("ci", settings.get_profile("labelance"), derandomize=True)
 # Kernels that run as Python, for coverage and mutants, are a hundred times slower.
 settings.register_profile("interpreted", settings.get_profile("ci"), max_examples=20)
 
