@@ -31,9 +31,9 @@ def with_few_members(kind):
 
 LEARNERS = [
     *map(with_few_members, all_learners().values()),
-    EMLS(BinaryRelevance(), MLSOL(), n_estimators=3),
-    StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=3),
-    LabelThresholds(BinaryRelevance()),
+    EMLS(MLkNN(n_neighbors=3), MLSOL(), n_estimators=2),
+    StackedBagging(MLkNN(n_neighbors=3), None, n_estimators=2),
+    LabelThresholds(MLkNN(n_neighbors=3)),
     LabelCalibration(MLkNN(n_neighbors=3)),
     RecallGuarantee(MLkNN(n_neighbors=3), recall=0.6, too_few="never"),
     BudgetClassifier(MLkNN(n_neighbors=3)),
@@ -43,7 +43,9 @@ VARIANTS = [
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
     PerLabel(SMOTE(k_neighbors=1)),
     EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, tune_on="oob"),
+    EMLS(BinaryRelevance(), MLSOL(), n_estimators=3),
     MLSOLBagging(BinaryRelevance()),
+    LabelThresholds(BinaryRelevance()),
     LabelThresholds(MLkNN(n_neighbors=3), objective="gmean", tune_on="train"),
     LabelCalibration(BinaryRelevance(), method="isotonic", min_class_count=2),
     RecallGuarantee(BinaryRelevance(), recall=0.6, too_few="never", tune_on="cv"),
