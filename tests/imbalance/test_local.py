@@ -13,7 +13,7 @@ from labelance.imbalance import LabelType, local_distribution
 from labelance.imbalance._local import types_by_count
 
 SF, BD, RR, OT = LabelType
-many = settings(max_examples=120)
+many = settings(max_examples=40)
 
 
 def around(indices):
@@ -176,14 +176,12 @@ def test_every_label_that_gives_weight_gives_one(data):
 
 
 @given(labeled_neighborhoods(max_k=3))
-@settings(max_examples=30)
 def test_fewer_than_four_neighbors_leave_nothing_rare(data):
     Y, neighbors = data
     assert not (local_distribution(Y, around(neighbors)).types.data == RR).any()
 
 
 @given(labeled_neighborhoods())
-@settings(max_examples=30)
 def test_plain_sum_is_equation_two(data):
     Y, neighbors = data
     local = local_distribution(Y, around(neighbors), weighting="sum")

@@ -30,7 +30,7 @@ EXAMPLE_S = np.array(
 labels = st.tuples(st.integers(1, 14), st.integers(1, 6)).flatmap(
     lambda shape: arrays(np.int8, shape, elements=st.integers(0, 1))
 )
-many = settings(max_examples=60)
+many = settings(max_examples=40)
 
 
 def irlbl_oracle(Y):

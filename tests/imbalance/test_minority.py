@@ -1,7 +1,7 @@
 """The minority matrix: Y's column where ones are rare, 1 - Y where they are not."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
@@ -14,7 +14,6 @@ labels = st.tuples(st.integers(1, 12), st.integers(1, 8)).flatmap(
 )
 
 
-@settings(max_examples=150)
 @given(labels)
 def test_marks_the_rarer_value_of_every_label_and_a_tie_is_for_one(Y):
     clean = csr_array(Y)

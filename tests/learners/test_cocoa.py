@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
 from sklearn.base import clone
@@ -42,7 +42,6 @@ def test_every_other_label_is_equally_likely():
     assert np.all(abs(off_diagonal - 1000) < 5 * np.sqrt(2000 * 0.25))
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_problems_are_balanced_and_their_classes_true(seed):
     rng = np.random.default_rng(seed)
@@ -62,7 +61,6 @@ def test_problems_are_balanced_and_their_classes_true(seed):
             np.testing.assert_array_equal(present, np.unique(expected))
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_rows_of_a_problem_know_its_labels(seed, share):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
@@ -66,7 +66,6 @@ def test_labels_are_in_as_many_chains_as_they_want(kind, small):
         assert len(chain.estimators) == len(chain.labels)
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.1, 0.5, 0.9, 1]))
 def test_links_learn_from_all_minority_rows_and_as_many_others(seed, share):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
 from sklearn.tree import DecisionTreeClassifier
@@ -45,7 +45,6 @@ def test_all_sets_are_equally_likely(n):
     assert np.all(np.abs(np.array(list(count.values())) - repeats * share) < 4.5 * spread)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.05, 0.95))
 def test_the_problem_of_a_set_is_the_label_powerset_of_its_labels(seed, k, density):
     rng = np.random.default_rng(seed)

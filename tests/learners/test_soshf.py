@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
@@ -122,7 +122,6 @@ def test_slopes_of_the_soft_split_are_its_differences(seed):
         )
 
 
-@settings(max_examples=30)
 @given(SEEDS)
 def test_the_search_climbs_and_stays_in_the_unit_ball(seed):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.metrics import geometric_mean_score
 from scipy import sparse
@@ -68,7 +68,6 @@ def test_rates_by_hand(case, zero_division):
 
 
 @given(predicted(min_labels=2), st.sampled_from([0, 1]))
-@settings(max_examples=60)
 def test_equal_to_scikit_learn(case, zero_division):
     mixed = np.arange(case[0].shape[1])[None] % 2  # lets scikit-learn see multi-label targets
     Y, Y_pred = (np.vstack([part, mixed]) for part in case)
@@ -87,7 +86,6 @@ def test_equal_to_scikit_learn(case, zero_division):
 
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @given(predicted(min_labels=2), st.booleans())
-@settings(max_examples=60)
 def test_defaults_are_scikit_learns(case, as_sparse):
     mixed = np.arange(case[0].shape[1])[None] % 2  # lets scikit-learn see multi-label targets
     Y, Y_pred = (np.vstack([part, mixed]) for part in case)

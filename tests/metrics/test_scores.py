@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as sklearn_metrics
@@ -99,7 +99,6 @@ def test_areas_equal_scikit_learn(decimals):
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.UndefinedLabelWarning")
 @given(scored(min_labels=2))
-@settings(max_examples=60)
 def test_default_areas_are_scikit_learns_for_absent_and_full_labels_too(case):
     Y, scores = _rows_it_recognizes(*case)
     for name, theirs in {
@@ -129,7 +128,6 @@ def test_areas_depend_on_order_only(case):
 
 
 @given(scored(min_labels=2))
-@settings(max_examples=60)
 def test_rankings_equal_scikit_learn(case):
     Y, scores = case
     peers = {
@@ -155,7 +153,6 @@ def chances_by_orders(s, k):
 
 
 @given(scored(), st.integers(1, 6))
-@settings(max_examples=40)
 def test_labels_at_k_share_the_places_of_ties(case, k):
     Y, scores = case
     k = min(k, Y.shape[1])
@@ -189,7 +186,6 @@ def _rows_it_recognizes(Y, scores):
 
 
 @given(scored(), st.integers(1, 6))
-@settings(max_examples=40)
 def test_top_k_is_the_mean_over_all_orders_of_ties(case, k):
     Y, scores = case
     n, q = Y.shape

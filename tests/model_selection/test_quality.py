@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelance.exceptions import InputError
@@ -30,7 +30,6 @@ def mean_distance(columns, folds):
     return np.mean(distances) if distances else 0.0
 
 
-@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), n_folds=st.integers(1, 5), q=st.integers(1, 6))
 def test_measures_follow_their_definitions(seed, n_folds, q):
     rng = np.random.default_rng(seed)

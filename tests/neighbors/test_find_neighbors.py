@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -39,7 +39,6 @@ def same(found, expected):
     np.testing.assert_array_equal(found.distances, expected[1])
 
 
-@settings(max_examples=120)
 @given(X=ANY, data=st.data(), scale=st.sampled_from([None, "range"]), fast=st.booleans())
 def test_equals_the_table(X, data, scale, fast, euclidean_table, nearest, engines):
     k = data.draw(st.integers(1, len(X) - 1))
@@ -50,7 +49,6 @@ def test_equals_the_table(X, data, scale, fast, euclidean_table, nearest, engine
         same(find_neighbors(sp.csr_array(X), k, scale=scale), expected)
 
 
-@settings(max_examples=40)
 @given(X=tables(SHORT, np.float32), scale=st.sampled_from([None, "range"]))
 def test_float32_gives_float64_answers(X, scale, euclidean_table, nearest, engines):
     expected = nearest(euclidean_table(X, scale=scale), 2)
@@ -73,7 +71,6 @@ def mixed_tables(draw, missing):
     return X, nominal
 
 
-@settings(max_examples=80)
 @given(mixed=mixed_tables(missing=st.none()), scale=st.sampled_from([None, "range"]))
 def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, nearest, engines):
     X, nominal = mixed
@@ -85,7 +82,6 @@ def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, neares
             same(find_neighbors(sparse, 3, scale=scale, categorical_features=nominal), expected)
 
 
-@settings(max_examples=80)
 @given(
     mixed=mixed_tables(missing=st.sampled_from(["nominal", "any"])),
     scale=st.sampled_from([None, "range"]),
@@ -106,7 +102,6 @@ def test_missing_values_make_the_largest_difference(
             np.testing.assert_array_equal(pairs, expected[1].ravel())
 
 
-@settings(max_examples=40)
 @given(X=st.one_of(tables(FLOATS.map(lambda x: round(x, 2))), tables(TENTHS)))
 def test_standard_scale(X, euclidean_table, engines):
     """The deviation is ours to the last bit; against numpy's, only distances can be compared."""
@@ -149,7 +144,6 @@ def test_blocks_threads_and_containers_agree(kind, scale, engines):
                     same(found, (exact.indices, exact.distances))
 
 
-@settings(max_examples=60)
 @given(X=ANY, data=st.data(), fast=st.booleans())
 def test_inside_a_bag(X, data, fast, euclidean_table, nearest, engines):
     """A bag is searched as if the other rows did not exist; it may be listed in any order."""
@@ -163,7 +157,6 @@ def test_inside_a_bag(X, data, fast, euclidean_table, nearest, engines):
             same(found, (ordered[inside][at], distances[at]))
 
 
-@settings(max_examples=60)
 @given(X=ANY, data=st.data(), fast=st.booleans(), scale=st.sampled_from([None, "range"]))
 def test_queries_exclude_nothing(X, data, fast, scale, euclidean_table, nearest, engines):
     Q = data.draw(hnp.arrays(np.float64, (4, X.shape[1]), elements=st.one_of(WHOLE, FLOATS, FAR)))
@@ -194,7 +187,6 @@ def test_queries_mean_the_categories_of_the_rows(rows, sparse, engines):
         np.testing.assert_array_equal(found.indices, np.argsort(expected, kind="stable"))
 
 
-@settings(max_examples=40)
 @given(X=st.one_of(tables(FLOATS), tables(TENTHS), tables(FAR), tables(WILD)), data=st.data())
 def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
     """Trees are for very many rows; here they get few, and crowds of equally near ones."""
@@ -298,7 +290,6 @@ def test_tiny_numbers_have_the_neighbors_of_ordinary_ones(scale, fast, engines):
         same(bag, (wanted.indices, wanted.distances * unit))
 
 
-@settings(max_examples=60)
 @given(
     exponents=st.lists(st.integers(-1050, -200), min_size=1, max_size=4),
     far=st.sampled_from([None, 1e-300, 1.0, 1e30]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import pairwise_distances
@@ -39,7 +39,6 @@ def cosine_table(X):
     return table
 
 
-@settings(max_examples=80)
 @given(X=TABLES, fast=st.booleans())
 def test_cosine_equals_the_table(X, fast, nearest, engines):
     indices, distances = nearest(cosine_table(X), 2)
@@ -133,7 +132,6 @@ def test_scale_comes_before_any_metric(nearest):
         np.testing.assert_allclose(found.distances, distances)
 
 
-@settings(max_examples=40)
 @given(X=TABLES, data=st.data())
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
 def test_paired_distances_are_those_of_the_search(metric, X, data):

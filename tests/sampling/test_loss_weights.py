@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -31,7 +31,6 @@ def test_effective_numbers_by_hand():
     assert_allclose(weights, [[per_three * scale, per_one * scale]])
 
 
-@settings(max_examples=40)
 @given(tables)
 def test_effective_weights_lie_between_none_and_balanced(Y):
     assert_allclose(label_weights(Y, kind="effective", beta=0), 1)
@@ -56,7 +55,6 @@ def db_weight(Y, counts, i, j, alpha, beta, mu):
     return alpha + 1 / (1 + math.exp(-beta * (ratio - mu)))
 
 
-@settings(max_examples=40)
 @given(tables)
 def test_distribution_balanced_weights_by_definition(Y):
     weights = distribution_balanced_weights(Y, alpha=0.2, beta=5, mu=0.4)
@@ -79,7 +77,6 @@ def test_a_batch_has_the_weights_that_it_has_among_all_rows():
             distribution_balanced_weights(Y, label_counts=counts)
 
 
-@settings(max_examples=40)
 @given(tables)
 def test_adjusted_logits_of_the_base_rate_are_even(Y):
     """A score that knows nothing but the label's frequency is 0.5 when that is taken away."""
@@ -91,7 +88,6 @@ def test_adjusted_logits_of_the_base_rate_are_even(Y):
     assert_allclose(logit_adjustment(Y, tau=0.3), 0.3 * shift)
 
 
-@settings(max_examples=40)
 @given(tables, st.sampled_from([0.0, 1.0]))
 def test_focus_balances_both_classes_at_one_half(Y, gamma):
     found = focal_parameters(Y, gamma_positive=gamma, max_gamma=100)

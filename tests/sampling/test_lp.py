@@ -6,7 +6,7 @@ from math import floor
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
@@ -49,7 +49,6 @@ sizes = st.lists(st.one_of(st.integers(1, 4), st.integers(1, 60)), min_size=1, m
 
 
 @pytest.mark.parametrize("many_rows", [2_000_000, 0], ids=["words", "objects"])
-@settings(max_examples=150)
 @given(sizes, st.floats(0, 2), st.booleans())
 def test_quotas_equal_the_rule(many_rows, sizes, ratio, above_mean):
     total = int(ratio * sum(sizes))
@@ -60,7 +59,6 @@ def test_quotas_equal_the_rule(many_rows, sizes, ratio, above_mean):
     assert quotas.counts.sum() <= total
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 6))
 def test_bags_are_those_of_bit_strings(seed, n, q):
     Y = (np.random.default_rng(seed).random((n, q)) < 0.4).astype(np.int8)
@@ -82,7 +80,6 @@ def sizes_by_labelset(Y):
     return {labelset: len(rows) for labelset, rows in bags_slowly(Y).items()}
 
 
-@settings(max_examples=50)
 @given(labels(), st.sampled_from([0, 0.25, 0.6, 0.99]), st.integers(0, 99))
 def test_undersampling_takes_the_quota_from_every_bag(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -100,7 +97,6 @@ def test_undersampling_takes_the_quota_from_every_bag(Y, ratio, seed):
     assert_array_equal(X_new.ravel(), sampler.sample_indices_)
 
 
-@settings(max_examples=50)
 @given(labels(), st.sampled_from([0, 0.25, 0.6, 3]), st.integers(0, 99))
 def test_oversampling_gives_the_quota_to_every_bag(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]

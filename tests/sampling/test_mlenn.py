@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -49,7 +49,6 @@ def tables(draw):
 kinds = st.sampled_from(["hamming", "jaccard"])
 
 
-@settings(max_examples=60)
 @given(tables(), st.integers(1, 5), st.sampled_from([0, 0.3, 0.5, 0.75]), kinds)
 def test_keeps_what_the_papers_loop_keeps(data, k, threshold, kind):
     X, Y = data
@@ -65,7 +64,6 @@ def test_keeps_what_the_papers_loop_keeps(data, k, threshold, kind):
     assert_array_equal(Y_kept, Y[expected])
 
 
-@settings(max_examples=30)
 @given(tables(), kinds)
 def test_distances_of_labelsets(data, kind):
     _, Y = data

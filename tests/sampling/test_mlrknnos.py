@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
@@ -43,7 +43,6 @@ def reverse_slowly(X, bag, k):
     return {p: members for p, members in reverse.items() if members}
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 6))
 def test_the_plan_equals_the_slow_loops(seed, q, k):
     rng = np.random.default_rng(seed)
@@ -139,7 +138,6 @@ def read_slowly(X, nominal, width):
     return np.array(rows, dtype=float)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.5), st.integers(0, 4))
 def test_numbers_equal_the_slow_loop_dense_and_sparse(seed, missing, n_categories):
     rng = np.random.default_rng(seed)

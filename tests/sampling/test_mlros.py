@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
@@ -48,7 +48,6 @@ def labels(draw):
     return Y
 
 
-@settings(max_examples=80)
 @given(
     labels(),
     st.sampled_from([0, 0.25, 1, 4]),
@@ -67,7 +66,6 @@ def test_clones_what_the_loop_clones(Y, ratio, variant, seed):
     assert len(X_new) <= len(X) + int(ratio * len(X))
 
 
-@settings(max_examples=30)
 @given(labels())
 def test_no_minority_label_stays_above_the_mean_if_rows_suffice(Y):
     X = np.zeros((len(Y), 1))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
@@ -54,7 +54,6 @@ def labels(draw):
 ratios = st.sampled_from([0, 0.25, 0.6, 0.99])
 
 
-@settings(max_examples=80)
 @given(labels(), ratios, st.sampled_from(["bags", "mulan"]), st.integers(0, 99))
 def test_bags_deletes_what_the_loop_deletes(Y, ratio, variant, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -67,7 +66,6 @@ def test_bags_deletes_what_the_loop_deletes(Y, ratio, variant, seed):
     assert_array_equal(Y_new, Y[kept])
 
 
-@settings(max_examples=60)
 @given(labels(), ratios, st.integers(0, 99))
 def test_paper_deletes_as_many_as_asked_and_no_minority_label(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -113,7 +111,6 @@ def test_paper_does_not_depend_on_the_order_of_the_labels():
     assert_array_equal(one.sample_indices_, two.sample_indices_)
 
 
-@settings(max_examples=30)
 @given(labels())
 def test_bags_stop_when_every_majority_label_is_down_to_the_mean(Y):
     majority = irlbl_against_mean(label_counts(Y)) < 0

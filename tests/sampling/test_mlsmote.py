@@ -162,7 +162,6 @@ def test_every_row_is_as_the_paper_makes_it(data, options, sparse):
 
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
-@settings(max_examples=50)
 @given(tables(), options, st.integers(0, 100))
 def test_rows_vote_on_labels_that_they_know(data, options, seed):
     X, Y, nominal = data

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -67,7 +67,6 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80)
 @given(tables(), options)
 def test_keeps_what_the_loop_keeps(data, asked):
     X, Y = data
@@ -83,7 +82,6 @@ def test_keeps_what_the_loop_keeps(data, asked):
     assert_array_equal(Y_kept, Y[expected])
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.floats(0.3, 6))
 def test_the_threshold_is_the_authors(seed, power):
     rng = np.random.default_rng(seed)
@@ -123,7 +121,6 @@ def test_a_threshold_of_one_deletes_nothing(mode):
     assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
 
 
-@settings(max_examples=30)
 @given(tables())
 def test_mutual_links_are_some_of_the_links(data):
     X, Y = data

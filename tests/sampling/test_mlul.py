@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
@@ -76,7 +76,6 @@ def test_worked_example_l(variant, v_4):
     assert v[5] == 0
 
 
-@settings(max_examples=60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -66,7 +66,6 @@ def test_example_s():
 
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
-@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([None, 0.0, 0.1, 0.5]))
 def test_equals_the_loop(seed, q, threshold):
     rng = np.random.default_rng(seed)

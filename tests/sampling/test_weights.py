@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,7 +25,6 @@ tables = arrays(
 )
 
 
-@settings(max_examples=60)
 @given(tables)
 def test_label_weights_are_scikit_learns_balanced_ones(Y):
     weights = label_weights(Y)
@@ -37,7 +36,6 @@ def test_label_weights_are_scikit_learns_balanced_ones(Y):
     assert_array_equal(label_weights(sp.csr_array(Y)), weights)
 
 
-@settings(max_examples=30)
 @given(tables)
 def test_positive_weights_balance_the_ones_alone(Y):
     weights = label_weights(Y, kind="positive")

@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -60,7 +60,6 @@ VALUES = st.recursive(
 
 
 @given(name=st.text(st.characters(codec="utf-8"), min_size=1), value=VALUES)
-@settings(max_examples=60)
 def test_any_name_and_parameter_survives_toml(tmp_path_factory, name, value):
     study = replace(
         load_study("quick"), name=name, learners=[Learner(name, Component("X", {"p": value}))]

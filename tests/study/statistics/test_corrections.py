@@ -110,7 +110,6 @@ def test_adjusted_values_reject_what_the_procedure_rejects(matrix_of, p, alpha):
 
 
 @given(P_VALUES)
-@settings(max_examples=50)
 def test_holm_and_shaffer_by_their_definition(matrix_of, p):
     matrix = matrix_of(p)
     order, k, m = np.argsort(p, kind="stable"), len(matrix), len(p)
@@ -158,7 +157,6 @@ def test_bergmann_hommel_is_not_monotone_unless_asked(matrix_of):
 
 
 @given(P_VALUES)
-@settings(max_examples=50)
 def test_monotone_stays_below_shaffer(matrix_of, p):
     p = matrix_of(p)
     forced = pairs_of(bergmann_hommel(p, monotone=True))

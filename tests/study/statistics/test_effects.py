@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
@@ -17,7 +17,6 @@ TABLES = st.tuples(st.integers(2, 7), st.integers(2, 4)).flatmap(
 
 
 @given(TABLES)
-@settings(max_examples=50)
 def test_definitions(scores):
     effects, sums = effect_sizes(scores), signed_rank_sums(scores)
     for a, first in enumerate(scores.T):
@@ -35,7 +34,6 @@ def test_definitions(scores):
 
 
 @given(TABLES, st.sampled_from(["split", "drop"]))
-@settings(max_examples=50)
 def test_turning_scores_turns_effects(scores, zero):
     effects = effect_sizes(scores, zero=zero)
     turned = effect_sizes(scores, zero=zero, higher_is_better=False)

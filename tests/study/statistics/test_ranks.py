@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -41,7 +41,6 @@ def test_ranks_share_a_fixed_sum(scores):
 
 
 @given(TABLES)
-@settings(max_examples=50)
 def test_ranks_by_counting(scores):
     # The rank is 1, and one more for each better method, and half for each equal one.
     expected = [[1 + sum(row > own) + (sum(row == own) - 1) / 2 for own in row] for row in scores]

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,7 +40,6 @@ def by_all_patterns(differences, zero):
 
 @pytest.mark.parametrize("zero", ["split", "drop"])
 @given(differences=arrays(np.int64, st.integers(2, 9), elements=st.integers(-4, 4)))
-@settings(max_examples=60)
 def test_exact_p_counts_all_sign_patterns(zero, differences):
     plus, minus, p = by_all_patterns(differences, zero)
     sums = signed_rank_sums(against_zero(differences), zero=zero)
@@ -110,7 +109,6 @@ def test_decimals_that_are_equal_on_paper_are_equal():
 
 
 @given(st.integers(2, 7), st.integers(2, 5), st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
 def test_symmetry(n, k, seed):
     scores = np.random.default_rng(seed).integers(0, 5, (n, k))
     p, sums = wilcoxon_matrix(scores), signed_rank_sums(scores)
