@@ -4,6 +4,7 @@ import ast
 import inspect
 import pickle
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from sklearn.base import BaseEstimator, clone
@@ -50,6 +51,22 @@ def test_a_class_stays_an_estimator():
     assert pickle.loads(pickle.dumps(old)).fit().n_neighbors_ == 2
     with pytest.raises(TypeError, match="no parameter 'n_neighbor'"):
         Old(n_neighbor=2)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_classes_without_a_constructor_of_their_own_work():
+    @deprecated(since="0.2", instead="Use New")
+    class Pair(NamedTuple):
+        a: int
+        b: int = 2
+
+    @deprecated(since="0.2", instead="Use New")
+    class Plain(BaseEstimator):
+        pass
+
+    assert Pair(1) == (1, 2)
+    assert list(inspect.signature(Pair).parameters) == ["a", "b"]
+    assert isinstance(clone(Plain()), Plain)
 
 
 def test_a_class_warns_and_an_old_parameter_too():

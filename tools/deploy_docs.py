@@ -118,7 +118,8 @@ def main() -> int:
             if error.cmd[1] != "push" or attempt == ATTEMPTS - 1:
                 raise
             git("worktree", "remove", "--force", "gh-pages-tree", folder=root)
-    return 1
+            git("branch", "-D", BRANCH, folder=root)  # begin again from what was pushed
+    raise AssertionError("the last attempt returns or raises")
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def test_rows_of_a_problem_know_its_labels(seed, share):
     rng = np.random.default_rng(seed)
     Y = (rng.random((30, 4)) < rng.choice([0, 0.05, 0.5, 0.9, 1], 4)).astype(float)
     Y[rng.random(Y.shape) < share] = np.nan
-    Y[:, np.isnan(Y).all(axis=0)] = 0  # so are labels of which no row is known
-    couples = draw_couples(4, 10, rng)
     unknown = sp.csr_array(np.isnan(Y).astype(np.int8))
+    Y[:, np.isnan(Y).all(axis=0)] = 0  # labels of which no row is known are absent
+    couples = draw_couples(4, 10, rng)
     split = split_couples(clean(np.nan_to_num(Y)), couples, rng, unknown=unknown)
     p = 0
     for j in range(4):

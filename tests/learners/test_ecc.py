@@ -110,19 +110,25 @@ def draws(n_chains, q, n):
         yield stream.permutation(q), stream.integers(n, size=n)
 
 
-def test_a_label_without_known_rows_in_the_bag_is_absent():
-    present = np.array([1, -1, -1, 0], dtype=np.int8)
-    for balanced, expected in ((False, [1, 2, 1]), (True, [1])):
-        plan = ChainPlan(np.arange(1), np.array([1, 2, 1]), np.random.default_rng(0), balanced)
-        np.testing.assert_array_equal(plan.draw_rows(present), expected)
+def test_a_chain_does_not_vote_against_a_label_that_its_bag_does_not_know():
+    present = np.array([1, -1, -1, 0, 0], dtype=np.int8)
+    plan = ChainPlan(np.arange(1), np.array([1, 2, 1]), np.random.default_rng(0), False)
+    np.testing.assert_array_equal(plan.draw_rows(present), [0, 3, 4])
+    np.testing.assert_array_equal(plan.draw_rows(np.full_like(present, -1)), plan.bag)
     X, y = np.arange(8.0)[:, None], np.full((8, 2), np.nan)
     y[:, 0], y[0, 1] = [0, 1] * 4, 1
-    bags = [bag for _, bag in draws(30, 2, 8)]
+    assert any(0 not in bag for _, bag in draws(30, 2, 8))
     for estimator in (None, DecisionTreeClassifier()):
         learner = ECC(estimator, n_estimators=30, random_state=0).fit(X, y)
-        in_bag = np.mean([0 in bag for bag in bags])
-        assert 0 < in_bag < 1
-        np.testing.assert_allclose(learner.predict_proba(X)[:, 1], in_bag)
+        np.testing.assert_array_equal(learner.predict_proba(X)[:, 1], 1)
+
+
+def test_a_cardinality_threshold_is_found_where_left_out_rows_know_nothing():
+    X, y = np.arange(6.0)[:, None], np.full((6, 2), np.nan)
+    y[0] = 1
+    for seed in range(8):
+        learner = ECC(n_estimators=1, threshold="cardinality", random_state=seed).fit(X, y)
+        assert learner.predict(X).all()
 
 
 def test_the_cardinality_threshold_counts_known_cells(small):

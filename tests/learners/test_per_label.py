@@ -163,12 +163,15 @@ def test_rows_made_for_a_label_join_those_in_which_it_is_known():
     y = np.where(np.random.default_rng(0).random(y.shape) < 0.2, np.nan, y)
     found = PerLabel(sampler, LogisticRegression(), random_state=0).fit(X, y)
     drawn = sampler.plan(X, y).draw(np.random.default_rng(0))
+    n_compared = 0
     for label, model in enumerate(found.estimators_):
         made = np.append(np.ones(len(X), dtype=bool), drawn.provenance["label_indices_"] == label)
         rows = made & ~np.isnan(drawn.y[:, label])
         if len(set(drawn.y[rows, label])) == 2:
+            n_compared += made[len(X) :].any() and not rows[: len(X)].all()
             alone = LogisticRegression().fit(drawn.X[rows], drawn.y[rows, label])
             np.testing.assert_array_equal(model.coef_, alone.coef_)
+    assert n_compared > 0
 
 
 def test_scikit_learn_checks(pass_scikit_learn_checks):

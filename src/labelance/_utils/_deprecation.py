@@ -8,6 +8,7 @@ release removes nothing itself: what is left then goes in its first minor releas
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -66,16 +67,18 @@ def deprecated(*, since: str, instead: str) -> Callable[[Name], Name]:
 
     def decorate(name: Any) -> Any:
         # scikit-learn's decorator warns at its own line, not at the user's.
-        inner = name.__init__ if isinstance(name, type) else name  # type: ignore[misc]
+        inner = name.__new__ if isinstance(name, type) else name
 
         @wraps(inner)
         def warn_and_call(*values: Any, **named: Any) -> Any:
             warn_user(f"{name.__name__} is deprecated. {_explain(since, instead)}", FutureWarning)
-            return inner(*values, **named)
+            return inner(values[0]) if inner is object.__new__ else inner(*values, **named)
 
         if not isinstance(name, type):
             return warn_and_call
-        name.__init__ = warn_and_call  # type: ignore[misc]
+        # Not __init__, which NamedTuples lack, and whose parameters clone reads.
+        name.__signature__ = inspect.signature(name)  # type: ignore[attr-defined]
+        name.__new__ = warn_and_call  # type: ignore[method-assign]
         return name
 
     return decorate

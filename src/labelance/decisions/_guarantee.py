@@ -212,7 +212,8 @@ def find_recall_thresholds(
     n_positive = column_counts(Y)
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
-        raise _too_few_positives(Y, needed, names, recall, confidence)
+        groups = _check_label_groups(label_groups, q, caller)
+        raise _too_few_positives(Y, needed, groups, names, recall, confidence)
     ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
     thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
@@ -659,6 +660,7 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
 def _too_few_positives(
     Y: sp.csr_array,
     needed: int,
+    groups: Any,
     names: tuple[Any, ...] | None,
     recall: float,
     confidence: float | None,
@@ -666,7 +668,10 @@ def _too_few_positives(
     n_positive = column_counts(Y)
     rare = np.flatnonzero(n_positive < needed)
     # Pooled labels need as many rows together, and hold in expectation only.
-    poolable = confidence is None and np.count_nonzero(np.diff(Y[:, rare].indptr)) >= needed
+    poolable = confidence is None and all(
+        np.count_nonzero(np.diff(Y[:, rare[groups[rare] == group]].indptr)) >= needed
+        for group in np.unique(groups[rare])
+    )
     choices = ["always", "never", *(["pool"] if poolable else [])]
     rare = rare[np.argsort(n_positive[rare], kind="stable")]
     shown = ", ".join(f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})"

@@ -97,10 +97,13 @@ class ChainPlan:
     def draw_rows(self, present: NDArray[np.int8]) -> Ints:
         """Return the rows that the next link learns from, given its label in all rows.
 
-        Those are rows in which the label is known, unless there is none in the bag.
+        Those are rows of the bag in which the label is known. Where the bag has none, they are all
+        such rows, so that the chain does not vote against what it never saw.
         """
-        known = self.bag[present[self.bag] != UNKNOWN]
-        bag = known if len(known) else self.bag
+        known = present != UNKNOWN
+        bag = self.bag[known[self.bag]]
+        if not len(bag):
+            bag = np.flatnonzero(known) if known.any() else self.bag
         if not self.balanced:
             return bag
         with_label = present[bag] == 1

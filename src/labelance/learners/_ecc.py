@@ -176,7 +176,10 @@ class ECC(LearnerWithEstimator):
             if len(left_out):
                 total[left_out] += self._aggregate(self.estimators_.take(c), rows.take(left_out))
                 voters[left_out] += 1
-        scored = np.flatnonzero(voters)
+        tells = np.full(n, True)  # anything about a label
+        if data.unknown is not None:
+            tells = np.diff(data.unknown.indptr) < self.n_labels_
+        scored = np.flatnonzero((voters > 0) & tells)
         if len(scored) == 0:
             return np.arange(n), self._scores(data.X, X)
         return scored, total[scored] / voters[scored, None]

@@ -20,7 +20,7 @@ from labelance._utils._random import RandomStateLike, as_generator, set_random_s
 from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import Data
 from labelance._validation._features import Schema, validate_like
-from labelance._validation._labels import known_cells, validate_labels
+from labelance._validation._labels import absent_if_never_known, known_cells, validate_labels
 from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.learners.tree import C45Classifier
@@ -211,7 +211,8 @@ class LabelByLabel:
     def __init__(self, sampler: Any, rows: Rows, data: Data, schema: Schema) -> None:
         self.sampler, self.rows, self.schema = sampler, rows, schema
         self.columns = sp.csc_array(data.Y)
-        self.unknown = None if data.unknown is None else sp.csc_array(data.unknown)
+        unknown = absent_if_never_known(data.Y, data.unknown)
+        self.unknown = None if unknown is None else sp.csc_array(unknown)
 
     def as_they_are(self, label: int) -> LabelRows:
         """Return the rows of a label that are not resampled: all of which it is known."""
@@ -219,8 +220,6 @@ class LabelByLabel:
         if self.unknown is None or not self.unknown[:, [label]].nnz:
             return LabelRows(self.rows, y, False)
         known = np.flatnonzero(self.unknown[:, [label]].toarray().ravel() == 0)
-        if not len(known):  # as in a small bag
-            return LabelRows(self.rows, y, False)
         return LabelRows(self.rows.take(known), y[known], False)
 
     def resample(self, label: int, rng: np.random.Generator) -> LabelRows:

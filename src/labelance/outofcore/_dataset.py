@@ -20,7 +20,7 @@ from labelance._arrays._storage import Storage, open_storage
 from labelance._progress import loop, show_progress
 from labelance._utils._checksums import GrowingFile, is_intact, keep_file
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats._read_write import DatasetBlocks, warn_of_identifiers
+from labelance.datasets.formats._read_write import DatasetBlocks
 from labelance.datasets.formats._text_file import format_amount, parse_amount
 from labelance.exceptions import FileWriteError, InputError, TooManyRowsError
 from labelance.neighbors._partition import bytes_beside_files
@@ -91,7 +91,7 @@ def open_dataset(
         with show_progress(verbose):
             blocks = open_blocks(path, here, options)
             data = read_to_disk(blocks, blocks.read_header(), here)
-        warn_of_identifiers(data)
+        blocks.warn_of_identifiers(data)
         yield data
 
 

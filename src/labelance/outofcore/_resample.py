@@ -21,7 +21,6 @@ from labelance._utils._messages import did_you_mean, show_names
 from labelance._validation._categorical import mask_of_columns
 from labelance._validation._labels import validate_labels
 from labelance.datasets import MultiLabelDataset
-from labelance.datasets.formats._read_write import warn_of_identifiers
 from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError
 from labelance.outofcore._dataset import (
@@ -186,7 +185,7 @@ def _resample_table(
     sampler = adapt_sampler(sampler, header)
     dataset = read_to_disk(blocks, header, here)
     if not only_copies_rows(sampler):
-        warn_of_identifiers(dataset)
+        blocks.warn_of_identifiers(dataset)
     with warning_with_names(dataset.Y, dataset.label_names):
         plan = sampler.plan(dataset.values, dataset.Y)
     drawn = plan.draw_blockwise(sampler.random_state)

@@ -683,6 +683,23 @@ def test_a_column_of_parquet_that_counts_the_rows_is_warned_of(tmp_path):
     read_multilabel(path, labels=["sad"], ignore=["number"])
 
 
+def test_columns_that_count_again_and_again_are_no_ids(tmp_path):
+    path = tmp_path / "minutes.csv"
+    minutes = pd.DataFrame({"minute": np.tile(np.arange(1100), 2), "l": [0, 1] * 1100})
+    minutes.to_csv(path, index=False)
+    assert read_multilabel(path, labels=["l"]).feature_names == ("minute",)
+
+
+def test_files_of_our_own_are_not_searched_for_ids(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "own.parquet"
+    X, y = np.arange(40.0).reshape(20, 2)[:, ::-1] // 2, np.eye(20, 2)
+    write_multilabel((X, y), path)
+    read_multilabel(path)
+    with open_dataset(path, memory="100MB") as data:
+        assert data.n_features == 2
+
+
 def test_the_index_of_pandas_is_no_feature(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "songs.parquet"

@@ -248,10 +248,10 @@ def read_multilabel(
         return _leave_out(found, file, ignore) if ignore else found
     policies = missing_labels or "error", multi_class or "error", label_separator
     data = split_labels(found, labels, present, *policies)
-    if "categorical" in takes:  # other formats declare what is nominal
+    if "categorical" in takes:  # other formats declare categories
         check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
         warn_of_identifiers(data, categorical or ())
-    elif kind == "parquet" and found.labels is None:  # files of our own declare what is nominal
+    elif kind == "parquet" and found.labels is None:  # files of our own declare categories
         warn_of_identifiers(data)
     return data
 
@@ -269,13 +269,13 @@ def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -
     )
 
 
-def _counts_rows(column: NDArray[np.float64]) -> bool:
+def _counts_rows(first: NDArray[np.float64], last: float, n: int) -> bool:
     """Say whether a column of ten rows or more is 0, 1, 2, … or 1, 2, 3, …, as an index is."""
     return (
-        len(column) >= 10
-        and column[0] in (0, 1)
-        and column[-1] == column[0] + len(column) - 1
-        and bool((np.diff(column) == 1).all())
+        n >= 10
+        and first[0] in (0, 1)
+        and last == first[0] + n - 1
+        and bool((np.diff(first) == 1).all())
     )
 
 
@@ -286,8 +286,10 @@ def warn_of_identifiers(
 
     ``categorical`` are those meant to be so; None where a format has no such option.
     """
-    # The first rows tell, and values may be an array in a file.
-    first: Any = () if data.is_sparse else np.asarray(data.values[:_ROWS_THAT_TELL]).T
+    # The first rows and the last one tell, and values may be an array in a file.
+    n, dense = data.n_samples, data.n_samples > 0 and not data.is_sparse
+    first: Any = np.asarray(data.values[:_ROWS_THAT_TELL]).T if dense else ()
+    last: Any = data.values[-1] if dense else ()
     named = categorical or ()
     option = "" if categorical is None else ", or name it in categorical=[…] if it is meant"
     texts = [
@@ -297,8 +299,8 @@ def warn_of_identifiers(
     ]
     counted = [
         name
-        for name, values, column in zip(data.feature_names, data.categories, first)
-        if values is None and _counts_rows(column) and name not in named
+        for name, values, column, end in zip(data.feature_names, data.categories, first, last)
+        if values is None and _counts_rows(column, end, n) and name not in named
     ]
     for names, what, more in (
         (counted, "{} counts the rows, as ids and an index do", ""),
@@ -400,6 +402,11 @@ class DatasetBlocks:
     def read_header(self) -> MultiLabelDataset:
         """Return names and categories, without a row."""
         return split_labels(self._source.read_header(), *self._options)
+
+    def warn_of_identifiers(self, data: MultiLabelDataset) -> None:
+        """Warn of ids among the columns of all rows, as `read_multilabel` does."""
+        if self._source.read_header().labels is None:
+            warn_of_identifiers(data)
 
     def read_group(self, group: int) -> Iterator[MultiLabelDataset]:
         """Yield the rows of a row group in blocks."""
