@@ -16,6 +16,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -98,8 +99,12 @@ def list_name(name: str, value: Any) -> Iterator[str]:
     if issubclass(value, BaseException):
         yield f"{name}: {', '.join(base.__name__ for base in value.__bases__)}"
         return
-    has_init = inspect.isfunction(value.__init__)
-    yield name + (show_signature(value.__init__, bound=True) if has_init else show_call(value))
+    if issubclass(value, Enum):  # its signature is Python's own, another one in 3.14
+        yield name
+    elif inspect.isfunction(value.__init__):
+        yield name + show_signature(value.__init__, bound=True)
+    else:
+        yield name + show_call(value)
     yield from (f"{name}{member}" for member in list_members(value))
 
 
