@@ -68,6 +68,27 @@ def test_a_page_of_unknown_labels_is_drawn_without_an_error(tmp_path, opened):
     assert not opened(tmp_path / "two.html").errors
 
 
+def test_of_a_pair_the_label_with_fewer_known_rows_is_the_rarer(tmp_path, opened):
+    y = np.zeros((40, 2))
+    y[:20, 0] = y[16:28, 1] = 1  # 20 and 12 rows, 4 of them together
+    y[:14, 1] = np.nan  # among rows that know both, 6 and 12
+    profile(None, y, label_names=["a", "b"]).to_html(tmp_path / "page.html")
+    page = opened(tmp_path / "page.html")
+    pair = "[...document.querySelectorAll('#together table:not(.grid) tbody tr')].map(r => "
+    assert page.run(pair + "[...r.cells].slice(0, 4).map(c => c.innerText))") == [
+        ["a", "b", "4", "67%"]
+    ]
+
+
+def test_of_many_labels_that_are_partly_unknown_the_most_frequent_are_shown(tmp_path, opened):
+    rng = np.random.default_rng(0)
+    y = (rng.random((100, 40)) < 0.3).astype(float)
+    y[0, 0] = np.nan
+    profile(None, y).to_html(tmp_path / "page.html")
+    told = opened(tmp_path / "page.html").run("document.querySelector('#together').innerText")
+    assert "are known. Of 40 labels that vary, the 30 shown are the most frequent." in told
+
+
 def column(page, place):
     rows = "[...document.querySelector('#label-table').tBodies[0].rows]"
     return page.run(f"{rows}.map((row) => row.cells[{place}].innerText)")

@@ -94,6 +94,18 @@ def test_a_page_of_unknown_labels_speaks_of_known_cells(tmp_path):
     assert profile(X, Y).to_html().count('"unknown":null') == 1
 
 
+@pytest.mark.parametrize("value", [0, np.nan])
+def test_a_page_of_unknown_labels_that_no_row_has(value):
+    labels = np.full(Y.shape, float(value))
+    labels[::4, 0] = np.nan
+    side = data_of(profile(X, labels).to_html())["sides"][0]
+    assert side["count"] == [0] * 6
+    assert side["suspects"] == []
+    votes = neighbor_votes(csr_array(Y.shape, dtype=np.int8), AROUND, UNKNOWN)
+    heard = ~HIDDEN & ~HIDDEN[AROUND].all(axis=1)
+    assert_array_equal(votes.counts[:, 0, 0], heard.sum(axis=0))
+
+
 @pytest.mark.parametrize("hidden", [False, True])
 def test_sentences_of_known_cells(hidden):
     labels = np.where(HIDDEN & hidden, np.nan, Y)

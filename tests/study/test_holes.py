@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -10,9 +11,11 @@ from numpy.testing import assert_allclose
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.learners import ECC, BinaryRelevance
 from labelance.metrics import label_areas, macro_f1
+from labelance.report import write_report
 from labelance.study import (
     DataSource,
     Study,
+    import_results,
     load_study,
     read_label_results,
     read_results,
@@ -62,6 +65,16 @@ def test_a_study_of_unknown_labels_measures_known_cells(study, tmp_path):
     labels = read_label_results(study, tmp_path / "r.db")
     of_labels = labels.query("learner == 'BR' and method == 'Default'").groupby("label")
     assert_allclose(of_labels["n_positive"].sum(), np.nansum(y, axis=0))
+    known = {
+        fold: np.isfinite(y[data.split(0, fold, 2)[1]]).sum(axis=0) for fold in set(labels["fold"])
+    }
+    for fold, rows in labels.groupby("fold"):
+        of_each = rows.groupby("label", sort=False)["n_predicted"].max()
+        assert (of_each.to_numpy() <= known[fold]).all()
+    found = import_results(tmp_path / "r.db")
+    figures = pd.DataFrame(found.describe_datasets())
+    write_report(found.frame(), tmp_path / "r.md", datasets=figures)
+    assert "| holes | 90 | 4 | 5 | – |" in (tmp_path / "r.md").read_text("utf-8")
 
 
 def test_a_label_without_known_cells_is_left_out_of_means():
@@ -75,6 +88,29 @@ def test_a_label_without_known_cells_is_left_out_of_means():
     for name in ("macro_f1", "macro_auc_roc", "macro_auc_pr"):
         assert found[name] == rest[name]
     assert found["macro_auc_roc"] == np.nanmean(label_areas(y, scores).auc_roc)
+
+
+def test_predictions_in_unknown_cells_are_not_counted():
+    y = np.array([[1, np.nan], [np.nan, np.nan], [0, 1]])
+    for predicted in (np.ones((3, 2)), sp.csr_array(np.ones((3, 2)))):
+        assert measure(sp.csr_array(y), np.full((3, 2), 0.5), predicted).n_predicted.tolist() == [
+            2,
+            1,
+        ]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_fold_without_known_cells_has_no_means():
+    nothing = sp.csr_array(np.full((5, 2), np.nan))
+    row = measure(nothing, np.full((5, 2), 0.5), np.ones((5, 2))).row()
+    assert row["macro_f1"] is row["macro_auc_roc"] is row["macro_auc_pr"] is None
+    assert row["n_undefined"] == 2
+
+
+def test_the_memory_that_reading_may_take_is_no_part_of_a_cell(study):
+    cell = study.cells()[0]
+    more = replace(study.datasets[0], read_options={**OPTIONS, "max_size": "4GB"})
+    assert replace(study, datasets=(more,)).config(cell) == study.config(cell)
 
 
 def test_options_of_the_reader_are_keys_of_a_dataset(study, file):

@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from labelance._arrays._containers import column_counts, to_dense
 from labelance._validation._labels import count_known
 from labelance.imbalance._measures import Labelsets, leave_out_full
+from labelance.neighbors._neighborhood import scale_to_all
 
 Integers = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -108,7 +109,8 @@ def neighbor_votes(
     cells, n_counted = csr_array(graph @ present + (k + 1) * present), np.full(Y.shape[1], n)
     if unknown is not None:
         lost = csr_array(graph @ unknown.astype(np.int32))
-        cells = _scale_votes(cells, lost, unknown, k)
+        if cells.nnz:  # at no places SciPy finds a sparse array
+            cells = _scale_votes(cells, lost, unknown, k)
         n_counted = n - column_counts(csr_array(unknown.astype(bool) + (lost == k)))
     code = cells.indices.astype(np.int64) * (2 * k + 2) + cells.data
     counts = np.bincount(code, minlength=Y.shape[1] * (2 * k + 2)).reshape(-1, 2, k + 1)
@@ -120,7 +122,7 @@ def _scale_votes(cells: csr_array, lost: csr_array, unknown: csr_array, k: int) 
     """Return votes as if all k neighbors knew the label, as MLkNN has them, in known cells."""
     place = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr)), cells.indices
     has, known = cells.data > k, k - lost[place]
-    votes = (2 * k * (cells.data - (k + 1) * has) + known) // np.maximum(2 * known, 1)
+    votes = scale_to_all(cells.data - (k + 1) * has, known, k)
     heard = (known > 0) & (unknown[place] == 0)
     rows, labels = (part[heard] for part in place)
     return csr_array(((votes + (k + 1) * has)[heard], (rows, labels)), shape=cells.shape)

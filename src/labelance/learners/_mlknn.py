@@ -22,6 +22,7 @@ from labelance.neighbors import Neighborhood
 from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
+from labelance.neighbors._neighborhood import scale_to_all
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-12  # of 0.5; rounding moves a posterior by less
@@ -259,7 +260,7 @@ def count_known_neighbors(
     """
     adjacency = around.adjacency(Y.shape[0]).astype(np.int64)
     seen, known = (adjacency @ Y).toarray(), k - (adjacency @ unknown).toarray()
-    return np.where(known > 0, (2 * k * seen + known) // np.maximum(2 * known, 1), -1)
+    return np.where(known > 0, scale_to_all(seen, known, k), -1)
 
 
 def count_known_rows(

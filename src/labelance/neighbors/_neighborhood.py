@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from labelance._arrays._columns import fingerprint
 from labelance._arrays._storage import Storage
@@ -185,3 +186,13 @@ def _locked(array: np.ndarray) -> np.ndarray:
         array = array.copy()
         array.flags.writeable = False
     return array
+
+
+def scale_to_all(
+    seen: NDArray[np.integer], known: NDArray[np.integer], k: int
+) -> NDArray[np.integer]:
+    """Return votes as if all k neighbors were known: the share among known ones, times k, rounded.
+
+    0 where no neighbor is known.
+    """
+    return (2 * k * seen + known) // np.maximum(2 * known, 1)

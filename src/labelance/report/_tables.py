@@ -309,7 +309,7 @@ def _figure(value: Any) -> str:
     """Write integers whole and others with four figures, as the paper's Table 1 does."""
     if isinstance(value, str):
         return plain(value)
-    if value != value:
+    if value is None or value != value:
         return NOTHING
     return str(int(value)) if value == int(value) else f"{value:.4g}"
 

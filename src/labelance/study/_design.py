@@ -459,10 +459,13 @@ def document(value: Any) -> dict[str, Any]:
 
 
 def identity(source: DataSource) -> dict[str, Any]:
-    """Return what decides the figures on a dataset: of a file what it says, not its place."""
+    """Return what decides the figures on a dataset: of a file what it says, not its place.
+
+    How much memory its reading may take decides nothing.
+    """
     plain = document(source)
     files = () if source.content is None else files_of(plain)
-    return {key: item for key, item in plain.items() if key not in files}
+    return {key: item for key, item in plain.items() if key not in {*files, "max_size"}}
 
 
 def files_of(options: Mapping[str, Any]) -> dict[str, str]:

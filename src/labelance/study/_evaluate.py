@@ -26,11 +26,11 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from labelance._arrays._containers import to_dense
-from labelance._arrays._labels import has_unknown
+from labelance._arrays._labels import part_unknown
 from labelance._classifier import relevance
 from labelance._utils._random import set_random_states
 from labelance._validation._data import Data, validate_data
-from labelance._validation._labels import open_clean_labels
+from labelance._validation._labels import known_cells, open_clean_labels
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import best_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet
@@ -424,8 +424,8 @@ class Measures(NamedTuple):
     out of the mean AUC-ROC and counts 0 in AUCPR, as in the authors' program. ``n_positive`` is
     the number of test rows that have the label, ``n_predicted`` of those that are predicted to.
     ``lrap``, label ranking average precision, is one figure of the fold, repeated for each label.
-    Only known cells count: a label without any has no figures and is left out of all means, and
-    a fold with unknown cells has no ``lrap``.
+    Only known cells count: a label without any has no figures and is left out of all means (which
+    are None without any label), and a fold with unknown cells has no ``lrap``.
     """
 
     f1: np.ndarray
@@ -440,10 +440,11 @@ class Measures(NamedTuple):
     def row(self) -> dict[str, Any]:
         """Return the columns of a result."""
         defined, known = ~np.isnan(self.auc_roc), ~np.isnan(self.f1)
+        areas = np.nan_to_num(self.auc_pr[known])
         return {
-            "macro_f1": float(self.f1[known].mean()),
+            "macro_f1": float(self.f1[known].mean()) if known.any() else None,
             "macro_auc_roc": float(self.auc_roc[defined].mean()) if defined.any() else None,
-            "macro_auc_pr": float(np.nan_to_num(self.auc_pr[known]).mean()),
+            "macro_auc_pr": float(areas.mean()) if known.any() else None,
             "n_undefined": int((~defined).sum()),
             "labels": pack(np.stack(self)),
         }
@@ -452,7 +453,9 @@ class Measures(NamedTuple):
 def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
     """Measure scores and predictions of the rows of a test fold."""
     areas = label_areas(Y, scores)
-    lrap = np.nan if has_unknown(Y) else label_ranking_average_precision(Y, scores)
+    known = known_cells(part_unknown(Y)[1])
+    lrap = label_ranking_average_precision(Y, scores) if known is None else np.nan
+    seen = predicted if known is None else known * to_dense(predicted)
     chances = np.clip(scores, 0, 1)  # a user's learner may give a little more
     return Measures(
         macro_f1(Y, predicted, average=None, zero_division=1),
@@ -461,7 +464,7 @@ def measure(Y: Any, scores: np.ndarray, predicted: Any) -> Measures:
         macro_brier_loss(Y, chances, average=None),
         macro_calibration_error(Y, chances, average=None),
         label_counts(Y),
-        np.asarray(predicted.sum(axis=0)).ravel(),
+        np.asarray(seen.sum(axis=0)).ravel(),
         np.full(Y.shape[1], lrap),
     )
 

@@ -199,14 +199,14 @@
     function part(a, b) { return rows[a][b] / (among[a][b] || 1); }
     function share([a, b]) { return rows[a][b] / Math.min(among[a][b], among[b][a]); }
     return [
-      note(side.unknown ? "Shares are of the rows in which both labels are known." : `SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels often share rows with frequent ones. `
-        + (labels.length < varying ? `Of ${whole(varying)} labels that vary, the ${labels.length} shown are the most frequent and those of largest SCUMBLE.` : "")),
+      note((side.unknown ? "Shares are of the rows in which both labels are known. " : `SCUMBLE ${decimal(side.measures.find(([name]) => name === "SCUMBLE")[1], 3)}: 0 where only labels of equal frequency share rows; above 0.1 rare labels often share rows with frequent ones. `)
+        + (labels.length < varying ? `Of ${whole(varying)} labels that vary, the ${labels.length} shown are the most frequent${side.unknown ? "" : " and those of largest SCUMBLE"}.` : "")),
       make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": title("Labels that occur together", when) },
         make("table", { class: "grid" }, make("caption", {}, "Share of the rows of the label on the left that also have the one above"),
           make("thead", {}, make("tr", {}, make("td"), ...labels.map((label) => make("th", { scope: "col" }, make("span", {}, names[label]))))), grid)),
       told,
       table(title("Strongest pairs", when), ["label", "with", "rows", "of the rarer", "SCUMBLE"], pairs.map(([a, b]) => {
-        const [few, many] = rows[a][a] < rows[b][b] ? [a, b] : [b, a];
+        const [few, many] = among[a][b] < among[b][a] ? [a, b] : [b, a];
         return [names[labels[few]], names[labels[many]], whole(rows[a][b]), percent(share([a, b])), decimal(side.scumble ? side.scumble[labels[few]] : null, 3)];
       }), 2),
     ];
