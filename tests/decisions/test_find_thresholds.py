@@ -23,7 +23,8 @@ from labelance.decisions import (
     RecallAtPrecision,
     find_thresholds,
 )
-from labelance.exceptions import InputError
+from labelance.exceptions import IndexMismatchWarning, InputError
+from labelance.metrics import macro_f1
 
 FOREST = RandomForestClassifier(20, random_state=0)
 
@@ -196,6 +197,17 @@ def test_the_result_says_why(scored):
     assert "<table" in found._repr_html_()
     inside = table["low"].le(table["value"]) & table["value"].le(table["high"])
     assert inside[["a", "b", "c", "d"]].all()
+
+
+def test_rows_in_another_order_are_warned_of(scored):
+    _, y, scores = scored
+    frame, shuffled = pd.DataFrame(y), pd.DataFrame(y).sample(frac=1, random_state=0)
+    with pytest.warns(IndexMismatchWarning, match=r"scores\.loc\[y_true\.index\]"):
+        find_thresholds(shuffled, pd.DataFrame(scores))
+    with pytest.warns(IndexMismatchWarning, match="y_pred have different"):
+        macro_f1(shuffled, frame)
+    # Predictions with an index of their own are no mistake.
+    assert macro_f1(frame.set_index(frame.index + len(y)), frame) == 1
 
 
 def test_labels_without_positives_do_not_flatter_the_mean(scored):

@@ -4,6 +4,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,7 +17,7 @@ from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import Forest
 from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
 from labelance.ensemble._parts import Task, _boosting, fit_each_label
-from labelance.exceptions import TooManyRowsError
+from labelance.exceptions import InputError, TooManyRowsError
 from labelance.metrics import macro_auc_roc
 
 NO_CATEGORIES = np.zeros(20, dtype=bool)
@@ -403,3 +404,11 @@ def test_known_cells_are_better_than_unknown_cells_taken_for_absent():
         for fill in (np.nan, 0)
     ]
     assert areas[0] > areas[1]
+
+
+def test_columns_in_another_order_are_named():
+    X, y = make_multilabel_imbalanced(60, 3, 2, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=pd.Categorical(["u", "v"] * 30))
+    model = RareLabelClassifier(n_estimators=2, random_state=0).fit(frame, y)
+    with pytest.raises(InputError, match=r"another order\. Pass X\[model\.feature_names_in_\]"):
+        model.predict(frame[frame.columns[::-1]])

@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
+from sklearn.naive_bayes import GaussianNB
 
 from labelance import exceptions
 from labelance._validation._data import validate_data
 from labelance._validation._features import validate_features, validate_like
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
-from labelance.sampling import all_samplers
+from labelance.learners import BinaryRelevance
+from labelance.sampling import MLROS, all_samplers
 from labelance.testing import sampler_data
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [3.0, -1.0]])
@@ -304,6 +306,20 @@ def test_missing_whole_numbers_of_any_width_come_back(dtype):
     features = validate_features(frame, caller="x", missing="distance")
     out = features.restore(None, features.X)
     assert out[3:].equals(frame)
+
+
+def test_columns_may_have_names_of_attributes():
+    names = ["kind", "index", "columns", "shape", "dtype", "device", "data", "labels", "nnz"]
+    rng = np.random.default_rng(0)
+    values, labels = rng.random((60, len(names))), rng.random((60, 4)) < 0.3
+    X_frame = pd.DataFrame(values, columns=names)
+    y_frame = pd.DataFrame(labels.astype(int), columns=["kind", "rows", "unknown", "names"])
+    for y in (labels, y_frame):
+        model = BinaryRelevance(GaussianNB()).fit(X_frame, y)
+        array = BinaryRelevance(GaussianNB()).fit(values, labels)
+        np.testing.assert_allclose(model.predict_proba(X_frame), array.predict_proba(values))
+    X_new, y_new = MLROS(random_state=0).fit_resample(X_frame, y_frame)
+    assert (list(X_new), list(y_new)) == (names, list(y_frame))
 
 
 def test_rows_in_another_order_are_noticed():

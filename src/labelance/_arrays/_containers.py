@@ -66,7 +66,8 @@ def check_no_delayed(data: Any, role: str) -> None:
 
 def is_blocks(X: Any) -> bool:
     """Tell whether clean rows are in blocks that Dask computes."""
-    return getattr(X, "kind", None) == "blocks"
+    # Of the class: a frame may have a column of this name.
+    return getattr(type(X), "kind", None) == "blocks"
 
 
 def advise_shape(n_dimensions: int, role: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.exceptions import InputError
+from labelance._utils._messages import warn_user
+from labelance.exceptions import IndexMismatchWarning, InputError
 
 Weights = NDArray[np.float64] | None  # of rows; None stands for ones
 
@@ -108,3 +109,31 @@ def check_positive(name: str, value: Any, *, caller: str) -> int:
             f"Try {name}=5",
         )
     return int(value)
+
+
+def warn_of_other_index(
+    one: Any, two: Any, roles: tuple[str, str], *, shuffled_only: bool = False
+) -> None:
+    """Warn where the rows of two pandas frames have other names: position decides.
+
+    With ``shuffled_only``, where the names are the same in another order: predictions often have
+    an index of their own.
+    """
+    ours: Any = getattr(one, "index", None)
+    theirs: Any = getattr(two, "index", None)
+    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
+        return
+    shuffled = ours.is_unique and theirs.is_unique and ours.isin(theirs).all()
+    if not shuffled and shuffled_only:
+        return
+    first, second = roles
+    cure = (
+        f"{second}.loc[{first}.index] puts them in the same order"
+        if shuffled
+        else "If that is meant, reset_index(drop=True) on both says so"
+    )
+    warn_user(
+        f"{first} and {second} have different indices. Rows are paired by their position, not by "
+        f"index. {cure}.",
+        IndexMismatchWarning,
+    )

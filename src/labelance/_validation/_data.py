@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import stack_rows
-from labelance._utils._messages import warn_user
+from labelance._validation._arguments import warn_of_other_index
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._features import (
     Features,
@@ -26,7 +26,7 @@ from labelance._validation._labels import (
     open_clean_labels,
     validate_labels,
 )
-from labelance.exceptions import IndexMismatchWarning, InputError
+from labelance.exceptions import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +163,5 @@ def validate_data(
             f"X has {n} rows and y has {m} (inconsistent numbers of samples)",
             "Select the same rows in both",
         )
-    _warn_of_shuffled_index(X, y)
+    warn_of_other_index(X, y, ("X", "y"))
     return Data(features, labels)
-
-
-def _warn_of_shuffled_index(X: Any, y: Any) -> None:
-    """Warn where two pandas frames have their rows in different orders: position decides."""
-    ours: Any = getattr(X, "index", None)
-    theirs: Any = getattr(y, "index", None)
-    if hasattr(ours, "equals") and hasattr(theirs, "equals") and not ours.equals(theirs):
-        warn_user(
-            "X and y have different indices. Rows are paired by their position, not by index; "
-            "y.loc[X.index] puts them in the same order.",
-            IndexMismatchWarning,
-        )

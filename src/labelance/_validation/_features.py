@@ -176,7 +176,7 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     values = container.clean()
     _check_finite(values, container.names, caller)
     here = container.categories()
-    _check_no_lost_categories(schema, here, caller)
+    _check_no_lost_categories(schema, container, caller)
     _check_no_new_categories(schema, container, caller)
     if schema.categories or schema.decoders:
         values = values.copy()  # it may be the caller's own array
@@ -188,15 +188,17 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     return values
 
 
-def _check_no_lost_categories(
-    schema: Schema, here: dict[int, tuple[str, ...]], caller: str
-) -> None:
+def _check_no_lost_categories(schema: Schema, container: Container, caller: str) -> None:
+    here = container.categories()
     lost = [j for j in schema.categories if j not in here]
     if lost:
+        shuffled = set(schema.names or ()) == set(container.names or ()) != set()
         raise InputError(
             f"{caller} was fitted with categorical columns {name_columns(lost, schema.names)}",
-            "X has no categories there",
-            "Pass a data frame with the same categorical columns",
+            "X has its columns in another order" if shuffled else "X has no categories there",
+            "Pass X[model.feature_names_in_]"
+            if shuffled
+            else "Pass a data frame with the same categorical columns",
         )
 
 

@@ -11,6 +11,7 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, open_container, to_memory
 from labelance._utils._messages import show_names
+from labelance._validation._arguments import warn_of_other_index
 from labelance._validation._labels import TOGETHER, Labels, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
@@ -39,6 +40,7 @@ def validate_predictions(
     """Check true and predicted labels once; nothing after this checks again."""
     true, predicted = _open_both(y_true, y_pred, caller=caller, needs_all=needs_all)
     _check_match(true, predicted.container, what="y_pred", caller=caller)
+    warn_of_other_index(y_true, y_pred, ("y_true", "y_pred"), shuffled_only=True)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
@@ -84,6 +86,7 @@ def validate_scores(
     true = validate_labels(y_true, caller=caller, role="y_true", needs_all=needs_all)
     container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, what="the scores", caller=caller)
+    warn_of_other_index(y_true, scores, ("y_true", "scores"), shuffled_only=True)
     values = container.clean()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)

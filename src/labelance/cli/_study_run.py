@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from math import prod
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -51,9 +52,12 @@ _PARTS = ("datasets", "learners", "methods")
 def _tell_size(study: Study) -> None:
     """Print how many cells a plan has."""
     product = " x ".join(f"{len(getattr(study, part))} {part}" for part in _PARTS)
+    n_cells, most = len(study.cells()), prod(len(getattr(study, part)) for part in _PARTS)
+    some = ", as some methods have some learners only"
+    some = some if n_cells < most * study.repeats * study.folds else ""
     say(
         f"{study.name}: {product} x {study.repeats} repeats x {study.folds} folds = "
-        f"{len(study.cells())} cells"
+        f"{n_cells} cells{some}"
     )
 
 
