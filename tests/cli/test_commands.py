@@ -28,6 +28,7 @@ from labelance.datasets import (
     write_multilabel,
 )
 from labelance.ensemble import EMLSOL
+from labelance.imbalance import mean_ir
 from labelance.learners import BinaryRelevance
 from labelance.sampling import MLSOL
 
@@ -134,9 +135,12 @@ def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
     table.to_csv("data.csv", index=False)
     how = ("data.csv", "--labels", "a,b,c", "--missing-labels", "keep")
     found = json.loads(call("describe", *how, "--json")[1])
-    assert [line["unknown"] for line in found["labels"]] == np.isnan(y).sum(axis=0).tolist()
-    assert [line["positives"] for line in found["labels"]] == np.nansum(y, axis=0).tolist()
-    assert call("resample", *how, "--method", "mlsol", "-o", "more.csv")[0] == 0
+    lines = {line["label"]: line for line in found["labels"]}
+    assert [lines[name]["unknown"] for name in "abc"] == np.isnan(y).sum(axis=0).tolist()
+    assert [lines[name]["count"] for name in "abc"] == np.nansum(y, axis=0).tolist()
+    assert found["mean_ir"] == mean_ir(y)
+    code, out, _ = call("resample", *how, "--method", "mlsol", "-o", "more.csv")
+    assert (code, "MeanIR" in out, "SCUMBLE" in out) == (0, True, False)
     assert_array_equal(pd.read_csv("more.csv")[[*"abc"]][:60].to_numpy(), y)
 
 

@@ -60,53 +60,15 @@ def describe(
 
     Global measures (MeanIR, SCUMBLE and so on) come with the share of safe, borderline,
     rare and outlier cells among each label's minority, of at most --subsample rows. With
-    --missing-labels keep, only positives, negatives and unknown cells of each label are counted.
+    --missing-labels keep, known cells count, and each label's unknown cells are listed.
     """
     with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
         tell(f"Measuring {dataset.n_samples} rows")
-        some_unknown = dataset.Y.dtype.kind == "f"
-        if some_unknown:
-            known = _count_known(dataset)
-        else:
-            result = measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
-    if some_unknown:
-        _show_known(source, known, as_json=json)
-    elif json:
+        result = measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
+    if json:
         print_json({"data": source.data, **result.to_dict()})
     else:
         say(str(result))
-
-
-def _count_known(dataset: Any) -> list[dict[str, Any]]:
-    """Count positives, negatives and unknown cells of every label."""
-    from labelance._arrays._containers import column_counts
-
-    positives = labelance.imbalance.label_counts(dataset.Y)
-    stored = column_counts(dataset.Y)  # ones and unknown cells
-    return [
-        {
-            "label": name,
-            "positives": int(ones),
-            "negatives": int(dataset.n_samples - cells),
-            "unknown": int(cells - ones),
-        }
-        for name, ones, cells in zip(dataset.label_names, positives, stored)
-    ]
-
-
-def _show_known(source: Source, labels: list[dict[str, Any]], *, as_json: bool) -> None:
-    total = sum(line["unknown"] for line in labels)
-    if as_json:
-        print_json({"data": source.data, "unknown": total, "labels": labels})
-        return
-    width = max(5, *(len(line["label"]) for line in labels))
-    head = f"{'label':<{width}}  positives  negatives  unknown"
-    lines = (
-        f"{line['label']:<{width}}  {line['positives']:>9}  {line['negatives']:>9}  "
-        f"{line['unknown']:>7}"
-        for line in labels
-    )
-    say("\n".join([f"{total} cells of {len(labels)} labels are unknown.", "", head, *lines]))
 
 
 OutArgument = Annotated[

@@ -341,20 +341,21 @@ def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool
         "mean_ir_before": measures.mean_ir(before),
         "mean_ir_after": measures.mean_ir(after),
     }
-    some_unknown = before.dtype.kind == "f"  # then SCUMBLE, a measure of whole rows, is not defined
-    for name, Y in (("scumble_before", before), ("scumble_after", after)):
-        figures[name] = float("nan") if some_unknown else measures.scumble(Y)
+    if before.dtype.kind != "f":  # SCUMBLE, a measure of whole rows, needs every label
+        figures["scumble_before"] = measures.scumble(before)
+        figures["scumble_after"] = measures.scumble(after)
     if as_json:
         print_json(figures, aside=aside)
         return
     if after.shape[0] > before.shape[0] and figures["mean_ir_after"] > figures["mean_ir_before"]:
         say(f"note: {MEAN_IR_ROSE}", to=errors)
-    say(
-        f"{written}: {before.shape[0]} -> {after.shape[0]} rows, "
-        f"MeanIR {figures['mean_ir_before']:.3f} -> {figures['mean_ir_after']:.3f}, "
-        f"SCUMBLE {figures['scumble_before']:.3f} -> {figures['scumble_after']:.3f}",
-        to=errors if aside else None,
-    )
+    changes = [
+        f"{title} {figures[f'{name}_before']:.3f} -> {figures[f'{name}_after']:.3f}"
+        for title, name in (("MeanIR", "mean_ir"), ("SCUMBLE", "scumble"))
+        if f"{name}_before" in figures
+    ]
+    rows = f"{before.shape[0]} -> {after.shape[0]} rows"
+    say(f"{written}: {', '.join([rows, *changes])}", to=errors if aside else None)
 
 
 def methods(
