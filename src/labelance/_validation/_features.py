@@ -192,7 +192,8 @@ def _check_no_lost_categories(schema: Schema, container: Container, caller: str)
     here = container.categories()
     lost = [j for j in schema.categories if j not in here]
     if lost:
-        shuffled = set(schema.names or ()) == set(container.names or ()) != set()
+        old, new = schema.names or (), container.names or ()
+        shuffled = old != new and set(old) == set(new)
         raise InputError(
             f"{caller} was fitted with categorical columns {name_columns(lost, schema.names)}",
             "X has its columns in another order" if shuffled else "X has no categories there",
