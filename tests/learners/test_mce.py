@@ -69,6 +69,18 @@ def test_members_learn_a_label_from_the_rows_in_which_it_is_known():
         np.testing.assert_allclose(shares, np.nanmean(y[learn], axis=0))
 
 
+def test_members_do_not_vote_against_a_label_that_none_of_their_rows_knows():
+    X, y = sampler_data(n=40)
+    y = y.astype(float)
+    y[2:, 0] = np.nan
+    y[:2, 0] = 1
+    learner = MCE(GaussianNB(), n_estimators=20, max_samples=0.5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(learner.predict_proba(X)[:, 0], 1)
+    # A row that a member learned from is none that it left out.
+    left_out = ~np.isnan(learner.oob_scores_)
+    np.testing.assert_array_equal(learner.oob_scores_[left_out[:, 0], 0], 1)
+
+
 def test_prediction_walks_through_the_members():
     """A slow loop over rows: features and confidences, projected, and asked member by member."""
     X, y = sampler_data(n=80)

@@ -18,7 +18,7 @@ from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
-from labelance._validation._labels import Labels, count_known, take_unknown
+from labelance._validation._labels import Labels, count_known, take_labels, take_unknown
 from labelance.decisions._search import best_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator
@@ -114,7 +114,8 @@ class MCE(LearnerWithEstimator):
     the mean of its feature and a missing category the first one.
 
     Where cells of y are unknown (NaN), a label is learned and its threshold found in the rows in
-    which it is known; confidences are scores of members, and so are never unknown.
+    which it is known; confidences are scores of members, and so are never unknown. A member of
+    whose rows none knows a label gets all rows that know it, too.
 
     Cost: members times labels fits, one member after the other.
 
@@ -184,7 +185,8 @@ class MCE(LearnerWithEstimator):
         for stream in track(streams, "Fitting members", "members"):
             shuffled = stream.permutation(n)
             n_learn = min(max(round(self.max_samples * n), 1), max(n - 1, 1))
-            learn, left_out = np.sort(shuffled[:n_learn]), np.sort(shuffled[n_learn:])
+            learn = _add_known_rows(np.sort(shuffled[:n_learn]), data.labels)
+            left_out = np.setdiff1d(np.arange(n), learn)
             projection = self._draw_projection(features.shape[1], q, stream)
             rows = self._project(features, confidence / said[:, None], projection)
             models = self._fit_member(rows[learn], data.labels, weight, learn, stream)
@@ -271,6 +273,18 @@ class MCE(LearnerWithEstimator):
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         return (self._mean_scores(clean) >= self.thresholds_).astype(np.int64)
+
+
+def _add_known_rows(rows: NDArray, labels: Labels) -> NDArray:
+    """Return rows and those that know a label of which the rows know nothing.
+
+    Without them, a member would vote against a label that it never saw.
+    """
+    if labels.unknown is None:
+        return rows
+    unseen = np.flatnonzero(count_known(labels.Y[rows], labels.unknown[rows]) == 0)
+    n_unknown = np.diff(take_labels(labels.unknown, unseen).indptr)
+    return np.union1d(rows, np.flatnonzero(n_unknown < len(unseen)))
 
 
 def _known_categories(X: Any, nominal: NDArray[np.bool_]) -> Any:
