@@ -143,6 +143,12 @@ def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
     code, out, _ = call("resample", *how, "--method", "mlsol", "-o", "more.csv")
     assert (code, "MeanIR" in out, "SCUMBLE" in out) == (0, True, False)
     assert_array_equal(pd.read_csv("more.csv")[[*"abc"]][:60].to_numpy(), y)
+    code, _, err = call("resample", *how, "--method", "mlbote", "-o", "less.csv")
+    assert (code, "in labels 'a', 'b', 'c'" in err) == (1, True)
+    table["b"] = np.nan
+    table.to_csv("data.csv", index=False)
+    code, _, err = call("advise", *how)
+    assert (code, "label 'b'" in err) == (1, True)
 
 
 def test_describe_searches_among_as_many_rows_as_profile(call, songs):

@@ -1,6 +1,7 @@
 """find_thresholds: the search of LabelThresholds, for scores that exist already."""
 
 from dataclasses import FrozenInstanceError
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,9 +22,14 @@ from labelance.decisions import (
     LabelThresholds,
     PrecisionAtRecall,
     RecallAtPrecision,
+    decide_within_budget,
+    find_budget_rule,
+    find_calibration,
     find_thresholds,
+    guarantee_precision,
+    guarantee_recall,
 )
-from labelance.exceptions import IndexMismatchWarning, InputError
+from labelance.exceptions import IndexMismatchWarning, InputError, UnknownLabelsError
 from labelance.metrics import macro_f1
 
 FOREST = RandomForestClassifier(20, random_state=0)
@@ -219,14 +225,39 @@ def test_labels_without_positives_do_not_flatter_the_mean(scored):
     assert str(none).startswith("Thresholds of 4 labels for f1; 4 never predicted")
 
 
-def test_names_can_be_given_for_arrays(scored):
+@pytest.mark.parametrize(
+    "find",
+    [
+        find_thresholds,
+        find_calibration,
+        partial(guarantee_recall, recall=0.5),
+        partial(guarantee_precision, precision=0.5),
+        partial(find_budget_rule, per_row=1),
+        lambda y, scores, **names: decide_within_budget(scores, per_row=1, **names),
+    ],
+    ids=["thresholds", "calibration", "recall", "precision", "rule", "batch"],
+)
+def test_names_can_be_given_for_arrays(scored, find):
     _, y, scores = scored
     names = [f"n{j}" for j in range(y.shape[1])]
-    found = find_thresholds(y, scores, label_names=names)
+    found = find(y, scores, label_names=names)
     assert found.names == tuple(names)
-    assert_array_equal(found.thresholds, find_thresholds(y, scores).thresholds)
+    assert find(y, scores).names is None
+    frame = pd.DataFrame(scores, columns=[*"abcd"])
+    assert find(y, frame).names == tuple("abcd")
+    assert find(y, frame, label_names=names).names == tuple(names)
     with pytest.raises(InputError, match="different label names"):
-        find_thresholds(y, scores, label_names=names[1:])
+        find(y, scores, label_names=names[1:])
+
+
+def test_errors_about_unknown_cells_have_the_names_of_the_scores(scored):
+    _, y, scores = scored
+    y = y.astype(float)
+    y[0, 2] = np.nan
+    frame = pd.DataFrame(scores, columns=[*"abcd"])
+    for options in ({"y_score": frame}, {"y_score": scores, "label_names": "abcd"}):
+        with pytest.raises(UnknownLabelsError, match="in labels 'c'"):
+            guarantee_precision(y, precision=0.5, **options)
 
 
 def test_intervals_get_narrower_with_rows():

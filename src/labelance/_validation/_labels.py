@@ -204,7 +204,7 @@ def check_some_known(labels: Labels, caller: str) -> None:
     if len(nothing):
         raise LabelFormatError(
             f"{caller} needs known values for every label",
-            f"No row of {name_columns(nothing, labels.names)} is known",
+            f"No row of labels {name_columns(nothing, labels.names)} is known",
             "Drop these columns of y",
         )
 

@@ -1,5 +1,7 @@
 """Check what metrics compare: true labels with predictions, or with scores."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,8 +13,8 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, open_container, to_memory
 from labelance._utils._messages import show_names
-from labelance._validation._arguments import warn_of_other_index
-from labelance._validation._labels import TOGETHER, Labels, validate_labels
+from labelance._validation._arguments import check_label_names, warn_of_other_index
+from labelance._validation._labels import TOGETHER, Labels, check_all_known, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 
@@ -77,24 +79,29 @@ def validate_scores(
     probabilities: bool = False,
     in_blocks: bool = False,
     sparse: bool = False,
+    label_names: Sequence[Any] | None = None,
 ) -> Scored:
     """Check true labels and scores once; nothing after this checks again.
 
     Scores of a Dask collection come to the client, unless ``caller`` takes them in blocks. A
-    ``caller`` that takes ``sparse`` scores gets a csr_array, in which absent scores are 0.
+    ``caller`` that takes ``sparse`` scores gets a csr_array, in which absent scores are 0. Labels
+    have the names of the columns of ``y_true`` or of the scores, unless ``label_names`` are given.
     """
-    true = validate_labels(y_true, caller=caller, role="y_true", needs_all=needs_all)
+    true = validate_labels(y_true, caller=caller, role="y_true", needs_all=None)
     container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, what="the scores", caller=caller)
+    names = _name_labels(label_names, true.names or container.names, container.shape[1], caller)
+    if needs_all is not None:
+        check_all_known(replace(true, names=names), caller, needs_all, role="y_true")
     warn_of_other_index(y_true, scores, ("y_true", "scores"), shuffled_only=True)
     values = container.clean()
     if container.kind == "blocks":
         _check_no_strange_blocks(values, caller)
-        return Scored(true.Y, values, true.unknown, true.names or container.names)
+        return Scored(true.Y, values, true.unknown, names)
     if probabilities:
         _check_probabilities(stored_values(values), caller)
     _check_no_strange_scores(stored_values(values), caller)
-    return Scored(true.Y, values, true.unknown, true.names or container.names)
+    return Scored(true.Y, values, true.unknown, names)
 
 
 def validate_score_table(
@@ -133,13 +140,20 @@ def validate_probabilities(scores: Any, *, caller: str, sparse: bool = False) ->
 
 
 def open_probabilities(
-    scores: Any, *, caller: str, sparse: bool = True
+    scores: Any, *, caller: str, sparse: bool = True, label_names: Sequence[Any] | None = None
 ) -> tuple[Any, tuple[Any, ...] | None]:
-    """Check a table of probabilities once; return it and the names of its columns."""
+    """Check a table of probabilities once; return it and the names of its labels."""
     container = _open_scores(scores, caller=caller, sparse=sparse)
     values = container.clean().astype(float, copy=False)
     _check_probabilities(stored_values(values), caller)
-    return values, container.names
+    return values, _name_labels(label_names, container.names, values.shape[1], caller)
+
+
+def _name_labels(
+    given: Sequence[Any] | None, own: tuple[Any, ...] | None, n_labels: int, caller: str
+) -> tuple[Any, ...] | None:
+    """Return the names that a user gives, or those of the columns, if they have names."""
+    return own if given is None else check_label_names(given, n_labels, caller=caller)
 
 
 def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:

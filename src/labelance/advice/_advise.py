@@ -406,7 +406,7 @@ def _check_known_often(data: Data) -> None:
     if data.unknown is not None and len(seldom):
         raise TooFewRowsError(
             f"advise needs labels that are known in at least {FOLDS} rows",
-            f"Fewer are known of {name_columns(seldom, data.labels.names)}",
+            f"Fewer are known of labels {name_columns(seldom, data.labels.names)}",
             "Drop these columns of y",
         )
 

@@ -39,7 +39,11 @@ def advise(
     """
     dataset = source.load()
     X, y = dataset.to_X_y()
-    with errors_with_names(dataset.feature_names), only_results_on_stdout(), _telling():
+    with (
+        errors_with_names(dataset.feature_names, dataset.label_names),
+        only_results_on_stdout(),
+        _telling(),
+    ):
         advice = labelance.advise(
             X,
             y,

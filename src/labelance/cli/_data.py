@@ -303,7 +303,10 @@ def measure(
     dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
 ) -> ImbalanceProfile:
     """Profile the data of a command; 0 skips the neighbors, or takes all rows."""
-    with errors_with_names(dataset.feature_names), rewording(_hint_at_subsample):
+    with (
+        errors_with_names(dataset.feature_names, dataset.label_names),
+        rewording(_hint_at_subsample),
+    ):
         return labelance.profile(
             dataset.values,
             dataset.Y,

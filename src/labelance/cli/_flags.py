@@ -14,7 +14,7 @@ from itertools import pairwise
 
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
-_COLUMNS = re.compile(r"\bcolumns? ([0-9]+(?:, [0-9]+)*)")
+_NUMBERED = re.compile(r"\b(column|label)s? ([0-9]+(?:, [0-9]+)*)")
 _CALL = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))+\)")  # Python to be typed as it is
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
 
@@ -34,17 +34,20 @@ def errors_in_flags(flags: Mapping[str, str]) -> AbstractContextManager[None]:
     return rewording(lambda text: _in_flags(text, flags))
 
 
-def errors_with_names(feature_names: Sequence[str]) -> AbstractContextManager[None]:
-    """Name the columns in errors about data whose columns travel without their names."""
+def errors_with_names(
+    feature_names: Sequence[str], label_names: Sequence[str]
+) -> AbstractContextManager[None]:
+    """Name features and labels in errors about data that travel without their names."""
+    known = {"column": feature_names, "label": label_names}
 
     def name(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in match[1].split(", ")]
-        if max(numbers) >= len(feature_names):
+        names, numbers = known[match[1]], [int(number) for number in match[2].split(", ")]
+        if max(numbers) >= len(names):
             return match[0]
-        kind = "columns" if len(numbers) > 1 else "column"
-        return f"{kind} {', '.join(repr(feature_names[j]) for j in numbers)}"
+        kind = f"{match[1]}s" if len(numbers) > 1 else match[1]
+        return f"{kind} {', '.join(repr(names[j]) for j in numbers)}"
 
-    return rewording(lambda text: _COLUMNS.sub(name, text))
+    return rewording(lambda text: _NUMBERED.sub(name, text))
 
 
 @contextmanager

@@ -269,7 +269,7 @@ def _resample(
 
     with (
         errors_in_flags(_sampler_flags(sampler)),
-        errors_with_names(dataset.feature_names),
+        errors_with_names(dataset.feature_names, dataset.label_names),
         rewording(_hint_at_settings),
     ):
         adapt_sampler(sampler, dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -52,7 +53,7 @@ class BudgetDecisions(LabelTable):
     n_iter : int
         Passes over the rows; 0 where sorting gives the best decisions.
     names : tuple or None
-        Names of the labels, where the probabilities have them.
+        Names of the labels, where they are given, or the probabilities have them.
     """
 
     y: sp.csr_array
@@ -131,7 +132,7 @@ class BudgetRule:
     exactly : bool
         Whether a row has exactly ``per_row``.
     names : tuple or None
-        Names of the labels, where the labels or probabilities have them.
+        Names of the labels, where they are given, or the labels or probabilities have them.
     """
 
     slopes: Floats
@@ -204,6 +205,7 @@ def decide_within_budget(
     n_restarts: int = 1,
     max_iter: int = 100,
     random_state: RandomStateLike = None,
+    label_names: Sequence[Any] | None = None,
 ) -> BudgetDecisions:
     """Decide a batch of rows within a budget so that the expected utility is largest.
 
@@ -243,6 +245,8 @@ def decide_within_budget(
         The most passes over the rows.
     random_state : int, RandomState or Generator, optional
         Draws the order of rows and the random starts.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_proba unless given.
 
     Returns
     -------
@@ -272,7 +276,7 @@ def decide_within_budget(
     >>> found.n_predicted
     array([1, 1, 1])
     """
-    cells, names = _open(y_proba, "decide_within_budget")
+    cells, names = _open(y_proba, "decide_within_budget", label_names)
     n, q = cells.shape
     _check_utility(utility)
     k = _check_per_row(per_row, q, exactly=exactly)
@@ -305,6 +309,7 @@ def find_budget_rule(
     exactly: bool = False,
     utility: Literal["macro_f1", "macro_recall", "balanced_accuracy"] = "macro_f1",
     max_iter: int = 100,
+    label_names: Sequence[Any] | None = None,
 ) -> BudgetRule:
     """Find a rule that decides future rows one by one, each within a budget.
 
@@ -327,11 +332,13 @@ def find_budget_rule(
         What the rule maximizes.
     max_iter : int, default=100
         The most rules.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_true or y_proba unless given.
 
     Returns
     -------
     rule : BudgetRule
-        ``decide`` for future rows, and the ``best`` rule alone.
+        ``predict`` for future rows, and the ``best`` rule alone.
 
     References
     ----------
@@ -350,7 +357,13 @@ def find_budget_rule(
     """
     caller = "find_budget_rule"
     Y, p, unknown, names = validate_scores(
-        y_true, y_proba, caller=caller, needs_all=None, probabilities=True, sparse=True
+        y_true,
+        y_proba,
+        caller=caller,
+        needs_all=None,
+        probabilities=True,
+        sparse=True,
+        label_names=label_names,
     )
     _check_utility(utility)
     if utility not in ("macro_f1", "macro_recall", "balanced_accuracy"):
@@ -767,9 +780,11 @@ def _to_decisions(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> sp.csr_arra
     return sp.csr_array((ones, cells.indices[chosen], ends), shape=cells.shape)
 
 
-def _open(y_proba: Any, caller: str) -> tuple[sp.csr_array, tuple[Any, ...] | None]:
+def _open(
+    y_proba: Any, caller: str, label_names: Sequence[Any] | None = None
+) -> tuple[sp.csr_array, tuple[Any, ...] | None]:
     """Return probabilities as stored cells, and the names of labels."""
-    p, names = open_probabilities(y_proba, caller=caller)
+    p, names = open_probabilities(y_proba, caller=caller, label_names=label_names)
     return store_all_cells(p), names
 
 

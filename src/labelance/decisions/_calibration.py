@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -184,7 +185,7 @@ class Calibration(LabelTable):
     n_positive, n_known : ndarray of shape (n_labels,)
         Rows with the label, and rows in which it is known.
     names : tuple or None
-        Names of the labels, where the labels or scores have them.
+        Names of the labels, where they are given, or the labels or scores have them.
     """
 
     calibrated_by: NDArray[np.str_]
@@ -239,6 +240,7 @@ def find_calibration(
     method: CalibrationMethod = "sigmoid",
     min_class_count: int = 10,
     sample_weight: Any = None,
+    label_names: Sequence[Any] | None = None,
 ) -> Calibration:
     """Find the maps that make scores of rows with known labels probabilities.
 
@@ -258,6 +260,8 @@ def find_calibration(
         Labels that fewer rows have (or lack) share one sigmoid, as in :class:`LabelCalibration`.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight 0 are left out.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_true or y_score unless given.
 
     Returns
     -------
@@ -283,7 +287,9 @@ def find_calibration(
     caller = "find_calibration"
     if method not in ("sigmoid", "isotonic"):
         raise InputError("method must be 'sigmoid' or 'isotonic'", f"Got {method!r}", "Choose one")
-    scored = validate_scores(y_true, y_score, caller=caller, needs_all=None)
+    scored = validate_scores(
+        y_true, y_score, caller=caller, needs_all=None, label_names=label_names
+    )
     rows, weight = validate_weights(sample_weight, scored.Y.shape[0], caller=caller)
     Y, unknown, table = scored.Y, scored.unknown, np.asarray(scored.scores, dtype=float)
     if rows is not None:

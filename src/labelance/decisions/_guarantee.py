@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -57,7 +58,7 @@ class Guarantees(ThresholdTable):
     reasons : tuple of str
         What holds for every label, and why.
     names : tuple or None
-        Names of the labels, where ``y_true`` has them.
+        Names of the labels, where they are given, or the labels or scores have them.
     """
 
     measure: str
@@ -102,6 +103,7 @@ def guarantee_recall(
     too_few: TooFew = "refuse",
     label_groups: Any = None,
     reference: tuple[Any, Any] | None = None,
+    label_names: Sequence[Any] | None = None,
 ) -> Guarantees:
     """Find the largest threshold of every label that keeps its recall.
 
@@ -145,6 +147,8 @@ def guarantee_recall(
     reference : tuple (y_true, y_score), optional
         Other rows, whose negatives give the percentiles for "pool". Without them, those of the
         calibration rows do.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_true or y_score unless given.
 
     Returns
     -------
@@ -174,7 +178,12 @@ def guarantee_recall(
     ('guaranteed', 'guaranteed')
     """
     scored = validate_scores(
-        y_true, y_score, caller="guarantee_recall", needs_all=None, sparse=True
+        y_true,
+        y_score,
+        caller="guarantee_recall",
+        needs_all=None,
+        sparse=True,
+        label_names=label_names,
     )
     return find_recall_thresholds(
         scored,
@@ -248,6 +257,7 @@ def guarantee_precision(
     candidates: Any = None,
     missing_labels: Literal["error", "ignore"] = "error",
     random_state: RandomStateLike = None,
+    label_names: Sequence[Any] | None = None,
 ) -> Guarantees:
     """Find the smallest threshold of every label whose precision is guaranteed.
 
@@ -281,6 +291,8 @@ def guarantee_precision(
         if being known does not depend on the label of rows with a high score: you say so.
     random_state : int, RandomState or Generator, optional
         Draws the half of the rows; not used with ``candidates``.
+    label_names : sequence, optional
+        Names of the labels; those of the columns of y_true or y_score unless given.
 
     Returns
     -------
@@ -317,6 +329,7 @@ def guarantee_precision(
         caller=caller,
         needs_all=None if missing_labels == "ignore" else _KNOWN_BY_CHANCE,
         sparse=True,
+        label_names=label_names,
     )
     n, q = Y.shape
     _check_share("precision", precision)

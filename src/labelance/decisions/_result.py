@@ -32,7 +32,7 @@ class Thresholds(ThresholdTable):
     reasons : tuple of str
         Why the threshold of each label is what it is.
     names : tuple or None
-        Names of the labels, where the labels or scores have them.
+        Names of the labels, where they are given, or the labels or scores have them.
     objective : str or callable
         What the thresholds are for.
     """

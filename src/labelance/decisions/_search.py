@@ -17,7 +17,6 @@ from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
 from labelance._validation._arguments import (
     Weights,
-    check_label_names,
     take_weights,
     validate_weights,
 )
@@ -131,11 +130,15 @@ def find_thresholds(
     >>> found.predict([[0.35, 0.5]])
     array([[1, 0]])
     """
-    scored = validate_scores(y_true, y_score, caller="find_thresholds", needs_all=None, sparse=True)
+    scored = validate_scores(
+        y_true,
+        y_score,
+        caller="find_thresholds",
+        needs_all=None,
+        sparse=True,
+        label_names=label_names,
+    )
     n, n_labels = scored.Y.shape
-    names = scored.names
-    if label_names is not None:
-        names = check_label_names(label_names, n_labels, caller="find_thresholds")
     rows, weight = validate_weights(sample_weight, n, caller="find_thresholds")
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
     if rows is not None:
@@ -153,7 +156,7 @@ def find_thresholds(
             values[[data.is_certain(label) for label in range(n_labels)]] = -np.inf
     counts = [data.counts_at(label, value) for label, value in enumerate(values)]
     reasons = [_reason(data, *line) for line in zip(range(n_labels), counts, own, values)]
-    return Thresholds.describe(values, counts, reasons, names, objective)
+    return Thresholds.describe(values, counts, reasons, scored.names, objective)
 
 
 def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: float) -> str:

@@ -144,7 +144,7 @@ class RAkEL(LearnerWithEstimator):
             labels = name_columns(self.subsets_[nothing[0]], self.label_names_)
             raise UnknownLabelsError(
                 "RAkEL needs rows in which all labels of a set are known",
-                f"No row knows all of {labels}",
+                f"No row knows all of labels {labels}",
                 "Lower labelset_size, or use BinaryRelevance, which needs one label at a time",
             )
 
