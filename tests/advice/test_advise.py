@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from labelance import advise
+from labelance._progress import Board, show_progress
 from labelance._validation._data import validate_data
 from labelance.advice import CandidateResult
 from labelance.advice._compare import (
@@ -532,3 +533,23 @@ def test_rows_in_which_a_label_is_unknown_are_not_chosen_for_it():
     unknown = sp.csr_array((np.arange(400)[:, None] >= [300, 400]).astype(np.int8))
     rows = choose_by_rarity(Y, np.arange(2), 20, rng, unknown)
     assert (rows < 6).sum() >= 5
+
+
+def test_progress_shows_the_description_and_every_candidate():
+    seen = {}
+
+    class Heard(Board):
+        def advance(self, loop, n):
+            seen[loop.what] = seen.get(loop.what, 0) + n
+
+        def show(self, loop):
+            seen.setdefault(loop.what, 0)
+            return super().show(loop)
+
+    X, y = make_multilabel_imbalanced(100, n_labels=3, random_state=0)
+    with show_progress(1, Heard(draws=False)):
+        advice = advise(X, y, estimator=KNeighborsClassifier(5), budget=0.01)
+    tried = [one for one in advice.outcomes if one.failed != advice.design.omitted]
+    assert next(iter(seen)) == "Describing"
+    assert seen["Comparing"] == advice.design.n_run
+    assert seen["Trying"] == advice.design.n_run * len(tried)

@@ -536,6 +536,25 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
     assert names["model"].predict(X).shape == y.shape
 
 
+def test_advise_shows_on_a_terminal_what_it_is_at(call, songs, monkeypatch):
+    real, drawn = labelance.advise, threading.Event()
+
+    def draw(text):
+        if "Advising on 90 rows" in text:
+            drawn.set()
+
+    def advise(*data, **options):
+        assert drawn.wait(60)  # before the first loop
+        return real(*data, estimator=KNeighborsClassifier(5), **options)
+
+    monkeypatch.setattr("labelance._progress._PATIENCE", -1.0)
+    monkeypatch.setattr("labelance._progress._write", draw)
+    for module in ("_console", "_advise"):
+        monkeypatch.setattr(f"labelance.cli.{module}.is_interactive", lambda: True)
+    monkeypatch.setattr(labelance, "advise", advise)
+    assert call("advise", songs, "--labels", "-3", "--budget", "0.01")[0] == 0
+
+
 def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch):
     real = labelance.advise
     X, Y = make_multilabel_imbalanced(60, 3, 2, random_state=0)

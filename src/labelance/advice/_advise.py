@@ -323,11 +323,12 @@ def advise(
             "Pass more rows, or only the labels that matter",
         )
     warn_of_dominant_columns("advise", data.features, cure="")
-    facts = summarize_data(data, seen, judged)
+    watched = bool(verbose) and is_interactive(notebooks=True)
+    with show_progress(watched), loop("Describing", seen.n_samples, "rows"):
+        facts = summarize_data(data, seen, judged)
     own = estimator is not None
     learner = estimator if own else make_learner(data, n_jobs=n_jobs)
     compared = Comparison(choose_candidates(learner, design, own=own), learner, seen, n_jobs)
-    watched = bool(verbose) and is_interactive(notebooks=True)
     with show_progress(watched):
         stop = None if budget is None else start + budget
         folds, interrupted = _run(compare_folds(compared, design, judged, rng), design, stop)

@@ -25,6 +25,7 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._classifier import relevance
+from labelance._progress import loop
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
@@ -317,20 +318,21 @@ def _measure_all(
 ) -> dict[str, dict[str, float] | LabelanceError]:
     X, Y, X_test, Y_test = rows
     found: dict[str, dict[str, float] | LabelanceError] = {}
-    tuned = compared.make("thresholds", seed).fit(X, Y)
-    scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
-    found["nothing"] = _measure(Y_test, scores, _decide(tuned.estimator_, scores), judged)
-    found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
-    for name in compared.names:
-        if name in found:
-            continue
-        try:
-            model = compared.make(name, seed).fit(X, Y)
-        except LabelanceError as error:  # such as nothing to sample
-            found[name] = error
-            continue
-        scores = relevance(model, X_test)  # margins have their threshold at 0.5, too
-        found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
+    with loop("Trying", len(compared.names), "candidates") as progress:
+        tuned = compared.make("thresholds", seed).fit(X, Y)
+        scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
+        found["nothing"] = _measure(Y_test, scores, _decide(tuned.estimator_, scores), judged)
+        found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
+        progress.advance(len(found))
+        for name in [name for name in compared.names if name not in found]:
+            try:
+                model = compared.make(name, seed).fit(X, Y)
+            except LabelanceError as error:  # such as nothing to sample
+                found[name] = error
+            else:
+                scores = relevance(model, X_test)  # margins have their threshold at 0.5, too
+                found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
+            progress.advance()
     return {name: found[name] for name in compared.names}
 
 

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 import labelance
-from labelance.cli._console import errors, only_results_on_stdout, print_json, say
+from labelance._progress import is_interactive
+from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, Source, reads_data
 from labelance.cli._flags import errors_with_names
 
@@ -37,21 +38,24 @@ def advise(
     a verdict with figures, and Python to copy. Ctrl-C prints the verdict of the folds that are
     finished, if there are two.
     """
-    dataset = source.load()
-    X, y = dataset.to_X_y()
-    with (
-        errors_with_names(dataset.feature_names, dataset.label_names),
-        only_results_on_stdout(),
-        _telling(),
-    ):
-        advice = labelance.advise(
-            X,
-            y,
-            measure=measure,
-            budget=budget,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+    # Nothing in a pipe: --budget says how long it takes.
+    with long_work("Reading", quiet=not is_interactive()) as tell:
+        dataset = source.load()
+        X, y = dataset.to_X_y()
+        tell(f"Advising on {dataset.n_samples} rows")
+        with (
+            errors_with_names(dataset.feature_names, dataset.label_names),
+            only_results_on_stdout(),
+            _telling(),
+        ):
+            advice = labelance.advise(
+                X,
+                y,
+                measure=measure,
+                budget=budget,
+                random_state=seed,
+                n_jobs=jobs,
+            )
     advice = replace(advice, code=source.add_to_code(advice.code))
     if json:
         print_json({"source": source.data, **advice.to_dict()})
