@@ -232,6 +232,28 @@ def test_a_study_goes_on_from_an_exported_folder(tiny, tiny_store, tmp_path):
     assert import_results(tmp_path / "new.db").study == half
 
 
+def test_merging_a_folder_keeps_where_its_cells_come_from(tiny_store, tmp_path):
+    path = tmp_path / "two.db"
+    shutil.copy(tiny_store, path)
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "UPDATE cells SET commit_id='c0ffee', machine='another, 2 cores', versions=?, "
+            "finished='2001-01-01T00:00:00+00:00' WHERE dataset='two' AND fold=1",
+            (json.dumps({"numpy": "1.0"}),),
+        )
+    db.close()
+    export_results(path, tmp_path / "first")
+    merge_results([tmp_path / "first"], tmp_path / "new.db")
+    export_results(tmp_path / "new.db", tmp_path / "second")
+    first, second = (
+        json.loads((tmp_path / f"{n}/about.json").read_text()) for n in ("first", "second")
+    )
+    assert second == first
+    assert first["commits"][1:] == ["c0ffee"]
+    assert first["versions"]["numpy"][1:] == ["1.0"]
+    assert first["first_finished"].startswith("2001")
+
+
 def test_a_folder_of_other_rules_stays_out_of_stores(tiny_store, tmp_path):
     export_results(tiny_store, tmp_path / "old")
     about = json.loads((tmp_path / "old/about.json").read_text())

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -365,7 +365,7 @@ def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
     done = [row for row in rows if row["status"] == "done"]
     versions = _read_versions(row["versions"] for row in done)
     packages = sorted({package for found in versions for package in found})
-    finished = sorted(row["finished"] for row in done if row["finished"])
+    finished = sorted(_split_origins(row["finished"] for row in done))
     return {
         "study": study.name,
         "config": study.hash,
@@ -433,13 +433,31 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
     study = replace(study, weighing=weighing_in(study, rows))
     # Under other rules the same plan has another hash, and its rows have no place in a store.
     same_rules = about["config"] == study.hash
-    one = {name: _only(about[key]) for name, key in _ORIGIN.items()}
+    origin = _origin(about)
     for row in rows:
-        row.update(one, config=study.config(cell_of(row)) if same_rules else None)
+        row.update(origin, config=study.config(cell_of(row)) if same_rules else None)
     return StudyResults(study, rows, about)
 
 
-_ORIGIN = {"version": "labelance", "commit_id": "commits", "machine": "machines"}
+_EITHER = " | "  # a folder lists the origins of its cells, and not which cell has which
+
+
+def _origin(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns that say where and when cells of a folder were computed."""
+    days = filter(None, (about["first_finished"], about["last_finished"]))
+    lists = {
+        "version": about["labelance"],
+        "commit_id": about["commits"],
+        "machine": about["machines"],
+        "finished": dict.fromkeys(days),
+    }
+    versions = {package: _EITHER.join(found) for package, found in about["versions"].items()}
+    joined = {name: _EITHER.join(values) or None for name, values in lists.items()}
+    return {**joined, "versions": json.dumps(versions)}
+
+
+def _split_origins(found: Iterable[str | None]) -> list[str]:
+    return [value for text in filter(None, found) for value in text.split(_EITHER)]
 
 
 def rows_of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
@@ -553,11 +571,7 @@ def _can_be_written(value: Any) -> bool:
 
 
 def _values(found: Iterable[str | None]) -> list[str]:
-    return [value for value, _ in Counter(filter(None, found)).most_common()]
-
-
-def _only(values: list[str]) -> str | None:
-    return values[0] if len(values) == 1 else None
+    return [value for value, _ in Counter(_split_origins(found)).most_common()]
 
 
 def export_results(
@@ -680,26 +694,38 @@ def merge_results(
     Merged
         ``new`` and ``total`` cells.
     """
-    stores = [_rows_and_plans(Path(source)) for source in sources]
+    stores = [_read_source(Path(source)) for source in sources]
     seen = Store(into, read_only=True).rows() if Path(into).exists() else []
-    for rows, studies, _ in stores:
-        check_no_conflict(seen, rows, studies)
-        seen = seen + rows
+    for store in stores:
+        check_no_conflict(seen, store.rows, store.studies)
+        seen = seen + store.rows
     target = Store(into)
-    new = sum(target.take(rows, plans) for rows, _, plans in stores)
+    new = sum(target.take(store.rows, store.plans) for store in stores)
+    for store in stores:
+        for figures, study in zip(store.figures, store.studies):
+            for source in study.datasets:
+                if source.name in figures:
+                    target.describe(source, figures[source.name])
     return Merged(new, len(target.rows(columns=())))
 
 
-def _rows_and_plans(
-    path: Path,
-) -> tuple[list[dict[str, Any]], list[Study], list[tuple[Any, ...]]]:
+class _Source(NamedTuple):
+    """What a store or a folder has for another store."""
+
+    rows: list[dict[str, Any]]
+    studies: list[Study]
+    plans: list[tuple[Any, ...]]
+    figures: list[dict[str, dict[str, Any]]]  # of the datasets of every study, by name
+
+
+def _read_source(path: Path) -> _Source:
     if not is_folder(path):
         store = Store(path, read_only=True)
         # A damaged plan raises here: it must not make the other store unreadable.
         studies = [study_of(plan, trust=()) for plan in store.plans()]
         rows = store.rows()
         check_readable(rows)
-        return rows, studies, store.plan_rows()
+        return _Source(rows, studies, store.plan_rows(), list(map(store.figures, studies)))
     results = read_folder(path)
     if results.about["config"] != results.study.hash:
         raise StudyError(
@@ -709,4 +735,5 @@ def _rows_and_plans(
             "Use the version that wrote them, or run the study again",
         )
     study, begun = results.study, results.about["first_finished"]
-    return results.rows, [study], [plan_row(study, plan_of(study), begun)]
+    figures = {one["dataset"]: one for one in results.about.get("datasets", ())}
+    return _Source(results.rows, [study], [plan_row(study, plan_of(study), begun)], [figures])
