@@ -16,7 +16,7 @@ from labelance.decisions import (
     limit_alarms,
     positives_needed,
 )
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, LabelanceWarning
 
 COUNTS = [(0.9, None, 9), (0.95, None, 19), (0.9, 0.9, 22), (0.9, 0.95, 29), (0.95, 0.95, 59)]
 
@@ -43,6 +43,18 @@ def test_all_labels_at_once_need_more():
     assert_array_equal(found.thresholds, scores.min(axis=0))
     with pytest.raises(InputError, match="Got confidence=None"):
         guarantee_recall(y, scores, simultaneous=True)
+
+
+def test_a_promise_kept_by_predicting_every_row_says_so():
+    rng = np.random.default_rng(0)
+    y = np.column_stack([np.arange(100) < 30, np.arange(100) < 30, np.ones(100)]).astype(float)
+    scores = np.column_stack([y[:, 0] + rng.random(100), np.full(100, 0.5), rng.random(100)])
+    y[60:, 1] = np.nan
+    found = guarantee_recall(y, scores)
+    assert_array_equal(found.n_predicted[1], 60)
+    assert found.reasons == ("guaranteed", "guaranteed; only by predicting every row", "guaranteed")
+    assert found.guaranteed.all()
+    assert "3 of 3 labels (1 only by predicting every row)" in str(found)
 
 
 @given(
@@ -238,7 +250,12 @@ def test_alarms_of_a_stream_are_beta_binomial():
 
 def test_alarms_with_equal_scores_and_too_few_rows():
     scores = np.random.default_rng(0).integers(0, 20, (300, 500)) / 20
-    thresholds = limit_alarms(scores, n_alarms=10, n_rows=100)
+    with pytest.warns(
+        LabelanceWarning, match="no reference row raises an alarm for labels"
+    ) as said:
+        thresholds = limit_alarms(scores, n_alarms=10, n_rows=100)
+    silent = np.flatnonzero(thresholds > scores.max(axis=0))
+    assert f"labels {silent[0]}, {silent[1]}, " in str(said[0].message)
     share = np.clip(1 - np.ceil(thresholds * 20) / 20, 0, 1)
     alarms = np.random.default_rng(1).binomial(100, share)
     assert (alarms > 10).mean() < 0.1

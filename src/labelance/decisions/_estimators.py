@@ -198,7 +198,7 @@ class RecallGuarantee(WeightedClassifier):
         found = self._find(data, known.rows, known.scores)
         how = "out of bag" if source == "oob" else "out of fold"
         reasons = (
-            f"estimate: scores {how}" if sure else reason
+            reason.replace("guaranteed", f"estimate: scores {how}") if sure else reason
             for sure, reason in zip(found.guaranteed, found.reasons)
         )
         none = np.zeros(len(found.guaranteed), dtype=bool)

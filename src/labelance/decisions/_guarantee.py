@@ -13,16 +13,20 @@ from scipy import stats
 
 from labelance._arrays._cells import iterate_columns, take_cells
 from labelance._arrays._containers import column_counts
+from labelance._utils._messages import warn_user
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive
+from labelance._validation._categorical import name_columns
+from labelance._validation._labels import count_known
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._table import ThresholdTable
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, LabelanceWarning
 
 TooFew = Literal["refuse", "always", "never", "pool"]
 _ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
 _CANDIDATES = 50
+EVERY_ROW = "; only by predicting every row"
 _KNOWN_BY_CHANCE = (
     "being known may depend on the label among rows with high scores; "
     'missing_labels="ignore" says that it does not'
@@ -90,7 +94,9 @@ class Guarantees(ThresholdTable):
     def _caption(self) -> str:
         how = f"with confidence {self.confidence:g}" if self.confidence else "in expectation"
         count = f"{np.count_nonzero(self.guaranteed)} of {len(self.thresholds)} labels"
-        return f"{self.measure} >= {self.target:g} {how}, guaranteed for {count}"
+        every = self.reasons.count(f"guaranteed{EVERY_ROW}")
+        useless = f" ({every}{EVERY_ROW.removeprefix(';')})" if every else ""
+        return f"{self.measure} >= {self.target:g} {how}, guaranteed for {count}{useless}"
 
 
 def guarantee_recall(
@@ -109,7 +115,8 @@ def guarantee_recall(
 
     The rows are calibration rows: the model did not learn from them, and they come from where
     the rows to decide come from. With m positives of a label, the threshold is its r-th smallest
-    score among them. Equal scores only raise the recall.
+    score among them. Equal scores only raise the recall. Where only the prediction of every row
+    keeps the recall, ``reasons`` says so.
 
     - Without ``confidence``, r = ⌊(1 - recall)(m + 1)⌋. The recall is at least ``recall`` on
       average over draws of the calibration rows (conformal risk control). So is the mean over
@@ -234,13 +241,17 @@ def find_recall_thresholds(
         for group in np.unique(groups[~served]):
             labels = np.flatnonzero((groups == group) & ~served)
             thresholds[labels], effect[labels] = pools.find(labels, recall)
-    reason = tuple(
-        "guaranteed" if enough else f"too few positives: {m}, needs {needed}; {how}"
-        for enough, m, how in zip(served, n_positive, effect)
-    )
     rows = ScoredRows.of(Y, scores, unknown)
     counts = [rows.counts_at(*cut) for cut in enumerate(thresholds)]
     predicted, tp = (np.array([each[i] for each in counts], dtype=np.int64) for i in (1, 0))
+    # Rows without the label that are all predicted tell nothing apart.
+    useless = (predicted == count_known(Y, unknown)) & (predicted > n_positive)
+    reason = tuple(
+        f"guaranteed{EVERY_ROW * every}"
+        if enough
+        else f"too few positives: {m}, needs {needed}; {how}"
+        for enough, every, m, how in zip(served, useless.tolist(), n_positive, effect)
+    )
     return Guarantees(
         "recall", recall, confidence, thresholds, n_positive, np.full(q, needed), predicted,
         *_observed(tp, n_positive, confidence), served, reason, names,
@@ -401,7 +412,8 @@ def limit_alarms(
     Returns
     -------
     thresholds : ndarray of shape (q,)
-        Just above a reference score, so that equal scores raise no alarm.
+        Just above a reference score, so that equal scores raise no alarm. Labels whose largest
+        scores are equal may so get none at all, with a warning.
 
     Examples
     --------
@@ -436,6 +448,13 @@ def limit_alarms(
             "Pass more rows, allow more alarms, or lower the confidence",
         )
     ranked = np.partition(scores, n - rank, axis=0)[n - rank]
+    silent = np.flatnonzero(ranked == scores.max(axis=0))
+    if rank > 1 and len(silent):
+        warn_user(
+            "limit_alarms: the largest scores are equal, so no reference row raises an alarm for "
+            f"labels {name_columns(silent, None)}.",
+            LabelanceWarning,
+        )
     return np.nextafter(ranked.astype(np.float64), np.inf)
 
 
