@@ -281,6 +281,28 @@ def test_takes_frames_with_categories_and_gaps():
     assert np.isfinite(model.predict_proba(unknown)).all()
 
 
+@pytest.mark.parametrize("lacking", [0, 20])
+def test_a_new_category_counts_as_missing(lacking):
+    rng = np.random.default_rng(0)
+    kind = pd.Series(rng.choice(["a", "b", "c"], 120, p=[0.5, 0.3, 0.2]))
+    y = np.column_stack([kind == "b", kind == "c"]).astype(int)
+    X = pd.DataFrame({"x": rng.random(120), "kind": kind.where(kind.index >= lacking)})
+    X = X.astype({"kind": "category"})
+    model = RareLabelClassifier(n_estimators=20, random_state=0).fit(X, y)
+    new = pd.DataFrame({"x": 0.5, "kind": pd.Categorical(["new", None, "a"])})
+    scores = model.predict_proba(new)
+    assert_array_equal(scores[0], scores[1])
+    assert (scores[0] == scores[2]).all() == (lacking == 0)
+
+
+def test_decisions_name_labels_of_sets(data):
+    X, y = data
+    names = [[f"l{j}" for j in np.flatnonzero(row)] for row in y]
+    model = RareLabelClassifier(n_estimators=10, random_state=0).fit(X, names)
+    assert model.decisions_.names == model.label_names_
+    assert "l0" in model.label_names_
+
+
 def test_text_is_encoded_sparse_in_any_container():
     X, y = make_multilabel_imbalanced(150, 300, 8, sparse=True, density=0.04, random_state=0)
     ours = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)

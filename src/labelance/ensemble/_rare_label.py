@@ -66,6 +66,12 @@ class RareLabelClassifier(WeightedClassifier):
     labelance.decisions.LabelThresholds : Thresholds for a classifier of your own.
     labelance.advise : Compares samplers, thresholds and weights for a learner on your data.
 
+    Notes
+    -----
+    A category that no training row has counts as missing, without a warning, as in scikit-learn's
+    histogram boosting. A missing category is one of its own where training rows lack it, and the
+    most frequent one where none does.
+
     Examples
     --------
     >>> from labelance import RareLabelClassifier
@@ -144,6 +150,7 @@ class RareLabelClassifier(WeightedClassifier):
                 objective=self.objective,
                 shrinkage=self.shrinkage,
                 sample_weight=weight,
+                label_names=data.labels.names,
             )
             self.thresholds_ = self.decisions_.thresholds
 
