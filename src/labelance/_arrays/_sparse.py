@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from labelance.exceptions import InputError
 
@@ -137,3 +137,8 @@ def narrow_indices(X: Any, *, growth: int = 1) -> Any:
         return X
     cells = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     return type(X)(cells, shape=X.shape)
+
+
+def as_matrix(X: Any) -> Any:
+    """Return sparse rows as a SciPy matrix, which learners take that reject arrays."""
+    return csr_matrix(X) if issparse(X) else X

@@ -18,7 +18,7 @@ import joblib
 import numpy as np
 
 from labelance._arrays._labels import has_unknown
-from labelance._arrays._sparse import narrow_indices
+from labelance._arrays._sparse import as_matrix, narrow_indices
 from labelance.datasets import MultiLabelDataset, load_dataset, verify_dataset
 from labelance.exceptions import LabelanceError, StudyError
 from labelance.imbalance import cardinality, mean_imr
@@ -87,8 +87,9 @@ def load_source(source: DataSource) -> StudyData:
     """Load the data that a source names."""
     data = _read(source)
     folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
-    # Codes where features are nominal; learners of others want short indices.
-    return StudyData(narrow_indices(data.values), data.Y, data.categorical_features, folds)
+    # Codes where features are nominal; learners of others want short indices, and matrices.
+    X = as_matrix(narrow_indices(data.values))
+    return StudyData(X, data.Y, data.categorical_features, folds)
 
 
 def _read(source: DataSource) -> MultiLabelDataset:

@@ -291,7 +291,8 @@ def _gradient_boosting() -> tuple[Learner, ...]:
     """Return boosting, mostly of other libraries: 100 trees for a label, or for all together.
 
     One thread each, since a study runs several at a time. CatBoost's own number of trees is
-    1,000, with a learning rate of 0.03: ten times the cost of the others. BOOMER takes the threads
+    1,000, with a learning rate of 0.03: ten times the cost of the others; it rejects labels that no
+    training row has, or all, unless they are allowed. BOOMER takes the threads
     it finds: without threads its release 0.12.3 writes to memory that is not its own.
     """
     boosting = "sklearn.ensemble.HistGradientBoostingClassifier"
@@ -306,6 +307,7 @@ def _gradient_boosting() -> tuple[Learner, ...]:
     cat = {
         "loss_function": "MultiLogloss", "iterations": 100, "learning_rate": 0.1, "thread_count": 1,
         "random_state": 0, "allow_writing_files": False, "logging_level": "Silent",
+        "allow_const_label": True,
     }  # fmt: skip
     return (
         *(
