@@ -61,6 +61,13 @@ def test_labels_with_too_few_rows_are_dropped(container) -> None:
         assert Y_kept.shape == (3, len(expected))
 
 
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_unknown_labels_do_not_count_as_present(container) -> None:
+    Y = container(np.array([[1, np.nan], [1, np.nan], [0, 1]]))
+    assert drop_rare_labels(Y)[1].tolist() == [0]
+    assert apply_protocol(MultiLabelDataset(np.eye(3), Y)).label_names == ("y0",)
+
+
 def test_nominal_features_count_by_the_word_zero_not_by_the_code() -> None:
     X = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 5]])
     data = MultiLabelDataset(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
+from labelance._arrays._labels import part_unknown
 from labelance._arrays._sparse import check_structure
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._registry import REGISTRY
@@ -135,7 +136,7 @@ def drop_rare_labels(y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     Parameters
     ----------
     y : ndarray or sparse array of shape (n_samples, n_labels)
-        The labels, as zeros and ones.
+        The labels, as zeros and ones; unknown cells (NaN) are not counted.
     min_count : int, default=2
         Number of rows that a label needs to stay.
 
@@ -162,7 +163,8 @@ def drop_rare_labels(y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     """
     check_structure(y, "y")
     Y = y if issparse(y) else np.asarray(y)
-    kept = np.flatnonzero(np.asarray((Y != 0).sum(axis=0)).ravel() >= min_count)
+    present = part_unknown(Y)[0] != 0
+    kept = np.flatnonzero(np.asarray(present.sum(axis=0)).ravel() >= min_count)
     return Y[:, kept], kept
 
 
