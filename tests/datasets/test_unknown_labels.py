@@ -50,3 +50,22 @@ def test_a_missing_class_makes_all_its_labels_unknown(tmp_path):
     path.write_text("x,class\n1,low\n2,\n3,high\n4,mid\n")
     data = read_multilabel(path, labels=["class"], multi_class="reduce", missing_labels="keep")
     np.testing.assert_array_equal(np.isnan(data.Y.toarray()).all(axis=1), [0, 1, 0, 0])
+
+
+def test_a_missing_list_makes_the_labels_of_its_column_unknown(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,mood,genre\n1,sad,rock;pop\n2,calm,\n3,,pop\n4,calm;sad,pop\n")
+    options = {"labels": ["mood", "genre"], "label_separator": ";"}
+    data = read_multilabel(path, missing_labels="keep", **options)
+    assert data.label_names == ("calm", "pop", "rock", "sad")
+    expected = [[0, 1, 1, 1], [1, NAN, NAN, 0], [NAN, 1, 0, NAN], [1, 1, 0, 1]]
+    np.testing.assert_array_equal(data.Y.toarray(), expected)
+    plain = read_multilabel(path, **options)
+    np.testing.assert_array_equal(plain.Y.toarray(), np.nan_to_num(expected))
+
+
+def test_another_list_may_say_that_a_label_is_present(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,a,b\n1,rock,\n2,,rock\n3,pop,rock\n")
+    data = read_multilabel(path, labels=["a", "b"], label_separator=";", missing_labels="keep")
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [NAN, 1], [1, 1]])

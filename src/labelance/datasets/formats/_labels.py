@@ -273,7 +273,8 @@ def split_labels(
         table = _drop_unknown(table, columns)
     cells = table.cells[:, columns]
     if label_separator is not None:
-        Y, label_names = _read_lists(table, columns, label_separator)
+        keep = missing_labels == "keep"
+        Y, label_names = _read_lists(table, columns, label_separator, keep=keep)
     else:
         if present is None:
             _check_no_lists(table, columns, multi_class)
@@ -293,9 +294,12 @@ def split_labels(
 
 
 def _read_lists(
-    table: Table, columns: NDArray[np.intp], separator: str
+    table: Table, columns: NDArray[np.intp], separator: str, *, keep: bool
 ) -> tuple[csr_array, list[str]]:
-    """Return labels of columns of texts such as ``rock;pop``; a missing text has none."""
+    """Return labels of columns of texts such as ``rock;pop``.
+
+    A missing text has none of them; with ``keep``, it leaves those unknown that its column lists.
+    """
     texts = [_list_texts(table, column, separator) for column in columns]
     lists = [[split_list(text, separator) for text in column] for column in texts]
     names = sorted({name for column in lists for row in column for name in row})
@@ -308,6 +312,7 @@ def _read_lists(
         )
     place = {name: j for j, name in enumerate(names)}
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
+    unknown = Y.copy()
     for column, rows in zip(columns, lists):
         ends = np.cumsum([0, *map(len, rows), 0])  # the last text is the missing one
         places = np.array([place[name] for row in rows for name in row], dtype=np.intp)
@@ -320,7 +325,16 @@ def _read_lists(
         needed = 2 * BYTES_PER_NUMBER * int(np.diff(ends)[at].sum())
         table.file.require(needed, what=f"the labels in {table.names[column]!r}")
         Y = Y + known[at]
-    return csr_array(Y > 0, dtype=np.int8), names  # two columns may name one label
+        if keep:
+            missing = csr_array((at == len(rows)).astype(np.int32)[:, np.newaxis])
+            listed = csr_array((known.sum(axis=0) > 0).astype(np.int32)[np.newaxis])
+            table.file.require(
+                2 * BYTES_PER_NUMBER * missing.nnz * listed.nnz, what="the unknown labels"
+            )
+            unknown = unknown + missing @ listed
+    Y = csr_array(Y > 0, dtype=np.int8)  # two columns may name one label
+    unknown = csr_array(unknown > 0, dtype=np.int8)
+    return mark_unknown(Y, csr_array(unknown - unknown.multiply(Y))), names
 
 
 def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...]:

@@ -174,7 +174,7 @@ def read_multilabel(
     label_separator : str, optional
         What stands between labels where label columns hold texts of several labels, such as
         ``";"`` for ``rock;pop``. Every name in the texts becomes a label; a row whose text is
-        missing has none.
+        missing has none, or unknown ones with ``missing_labels="keep"``.
     ignore : sequence of str, optional
         Columns to leave out, such as ids and dates, as if the file did not have them.
     text : {"error", "nominal", "drop"}, default="error"
