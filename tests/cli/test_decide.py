@@ -356,9 +356,20 @@ def test_missing_labels_are_left_out_on_request(call, files, data):
         code, _, err = call("scores.csv", "--truth", "t.csv", *goal)
         assert (code, "--missing-labels ignore" in err) == (1, True)
     code, out, _ = call("scores.csv", "--truth", "t.csv", "--missing-labels", "ignore", "--json")
-    found = find_thresholds(y, scores).thresholds
+    found = find_thresholds(y, scores)
     assert code == 0
-    assert_array_equal([line["threshold"] for line in json.loads(out)["labels"]], found)
+    lines = json.loads(out)["labels"]
+    assert_array_equal([line["threshold"] for line in lines], found.thresholds)
+    assert_array_equal([line["known"] for line in lines], found.n_known)
+    for goal in (["--recall", 0.5], ["--per-row", 1, "--calibrate"]):
+        ignored = (*goal, "--missing-labels", "ignore", "--json")
+        lines = json.loads(call("scores.csv", "--truth", "t.csv", *ignored)[1])["labels"]
+        assert [line["known"] for line in lines] == [len(y) - 1, *[len(y)] * (len(lines) - 1)]
+        assert_array_equal([line["positives"] for line in lines], np.nansum(y, axis=0))
+    sp.save_npz("t.npz", sp.csr_array(y))
+    assert lines == json.loads(call("scores.csv", "--truth", "t.npz", *ignored)[1])["labels"]
+    out = call("scores.csv", "--truth", "truth.csv", "--json")[1]
+    assert "known" not in json.loads(out)["labels"][0]
     write("t.csv", y, rare=["maybe", *["no"] * 299])
     assert "'maybe'" in call("scores.csv", "--truth", "t.csv")[2]
 

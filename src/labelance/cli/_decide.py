@@ -309,7 +309,7 @@ def _find_thresholds(request: _Request, scores: Any, truth: Any) -> _Found:
     objective = request.objective or "f1"
     found = labelance.decisions.find_thresholds(truth, scores, objective=objective)
     low, high = found.interval().T
-    columns = _threshold_columns(found, low, high)
+    columns = _threshold_columns(found, low, high, _count_known(truth))
     name = objective.replace("micromacro", "f1")
     title = f"Thresholds for the largest {objective}; value: {name} on these rows"
     return _Found(title, columns, found.predict, np.zeros(len(low), dtype=bool))
@@ -341,16 +341,28 @@ def _find_guarantees(request: _Request, scores: Any, truth: Any) -> _Found:
         )
         where = " in the half of the rows that tests thresholds"
     refused = ~found.guaranteed & (how == "refuse")
-    columns = _threshold_columns(found, found.low, found.high)
+    # A guarantee of precision is tested in half of the rows.
+    counts = {} if where else _count_known(truth)
+    columns = _threshold_columns(found, found.low, found.high, counts)
     columns["needed"] = found.n_needed
     sure = f" with confidence {found.confidence:g}" if found.confidence else ""
     title = f"Thresholds that keep a {found.measure} of {found.target:g}{sure}"
     return _Found(title, columns, found.predict, refused, where)
 
 
-def _threshold_columns(found: Any, low: Any, high: Any) -> dict[str, Any]:
+def _count_known(truth: Any) -> dict[str, Any]:
+    """Return the positives of each label and, if labels are missing, its known cells."""
+    from labelance._arrays._labels import part_unknown  # imports too much for `labelance --help`
+
+    labels, unknown = part_unknown(truth)
+    known = {} if unknown is None else {"known": truth.shape[0] - unknown.sum(axis=0)}
+    return {"positives": labels.sum(axis=0), **known}
+
+
+def _threshold_columns(found: Any, low: Any, high: Any, counts: dict[str, Any]) -> dict[str, Any]:
     return {
         "threshold": found.thresholds,
+        **counts,
         "positives": found.n_positive,
         "predicted": found.n_predicted,
         "value": found.value,
@@ -372,7 +384,7 @@ def _find_rule(request: _Request, scores: Any, truth: Any) -> _Found:
 
     y = apply(scores)
     columns = {
-        "positives": np.nansum(truth, axis=0) if isinstance(truth, np.ndarray) else truth.sum(0),
+        **_count_known(truth),
         "predicted": y.sum(axis=0),
         "value": labelance.metrics.macro_f1(truth, y, average=None),
     }
