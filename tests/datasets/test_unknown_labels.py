@@ -52,6 +52,53 @@ def test_a_missing_class_makes_all_its_labels_unknown(tmp_path):
     np.testing.assert_array_equal(np.isnan(data.Y.toarray()).all(axis=1), [0, 1, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        ("csv", "x,a,b\n1,1,0\n2,-1,1\n3,0,-1\n4,,1\n"),
+        (
+            "arff",
+            "@relation r\n@attribute x numeric\n@attribute a {-1,0,1}\n@attribute b numeric\n"
+            "@data\n1,1,0\n2,-1,1\n3,0,-1\n4,?,1\n",
+        ),
+        (
+            "arff",
+            "@relation r\n@attribute x numeric\n@attribute a {0,1,-1}\n@attribute b numeric\n"
+            "@data\n{0 1,1 1}\n{0 2,1 -1,2 1}\n{0 3,2 -1}\n{0 4,1 ?,2 1}\n",
+        ),
+    ],
+    ids=["csv", "arff", "sparse arff"],
+)
+def test_minus_one_is_unknown_only_when_asked(tmp_path, ending, text):
+    path = tmp_path / f"data.{ending}"
+    path.write_text(text)
+    data = read_multilabel(path, labels=["a", "b"], unknown="-1")
+    expected = [[1, 0], [NAN, 1], [0, NAN], [NAN, 1]]
+    np.testing.assert_array_equal(data.Y.toarray(), expected)
+    data = read_multilabel(path, labels=["a", "b"], unknown=["-1", "x"], missing_labels="drop")
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0]])
+    with pytest.raises(DataFileError, match="unknown='-1'"):
+        read_multilabel(path, labels=["a", "b"], missing_labels="keep")
+    with pytest.raises(InputError, match="unknown must be text"):
+        read_multilabel(path, labels=["a", "b"], unknown=-1)
+
+
+def test_words_for_unknown_are_no_values_of_a_label(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,a\n1,yes\n2,not seen\n3,no\n")
+    data = read_multilabel(path, labels=["a"], unknown="not seen")
+    np.testing.assert_array_equal(data.Y.toarray(), [[1], [NAN], [0]])
+
+
+def test_what_sparse_rows_leave_out_is_not_unknown(tmp_path):
+    path = tmp_path / "data.arff"
+    path.write_text(
+        "@relation r\n@attribute x numeric\n@attribute a {-1,1}\n@data\n{0 1,1 1}\n{0 2}\n"
+    )
+    with pytest.raises(DataFileError, match="sparse rows leave out"):
+        read_multilabel(path, labels=["a"], unknown="-1")
+
+
 def test_a_missing_list_makes_the_labels_of_its_column_unknown(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x,mood,genre\n1,sad,rock;pop\n2,calm,\n3,,pop\n4,calm;sad,pop\n")

@@ -104,6 +104,13 @@ class Source:
             "1, true, yes and the like by default."
         ),
     ] = None
+    unknown: Annotated[
+        str | None,
+        option(
+            "The values of label columns that mean unknown, separated by commas, such as -1; they "
+            "are kept unknown unless --missing-labels says otherwise."
+        ),
+    ] = None
     missing_labels: Annotated[
         MissingLabels | None,
         option(
@@ -172,7 +179,9 @@ class Source:
             else:
                 found, cure = f"There is no {self.data!r}", "Check the path"
             raise InputError(problem, found, cure)
-        self._refuse("format", "encoding", "categorical", "protocol", "max_size", of="Parquet")
+        self._refuse(
+            "format", "encoding", "categorical", "unknown", "protocol", "max_size", of="Parquet"
+        )
         return Path(self.data), self._options()
 
     def add_to_code(self, code: str) -> str:
@@ -225,7 +234,7 @@ class Source:
         """Return what is said about the file, as ``read_multilabel`` takes it."""
         options = asdict(self) | {"data": None, "protocol": None}
         options["labels"] = _parse_labels(self.labels)
-        for name in ("categorical", "present", "ignore"):
+        for name in ("categorical", "present", "unknown", "ignore"):
             options[name] = split_names(options[name])
         return {name: value for name, value in options.items() if value is not None}
 

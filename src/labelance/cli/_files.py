@@ -269,7 +269,9 @@ def compare(
 
 
 # What says how labels are read from a file that was not written by a sampler.
-_HOW_TO_READ = ("labels", "present", "missing_labels", "multi_class", "label_separator", "ignore")
+_HOW_TO_READ = (
+    "labels", "present", "unknown", "missing_labels", "multi_class", "label_separator", "ignore",
+)  # fmt: skip
 
 
 def _load_after(source: Source, after: str) -> MultiLabelDataset:

@@ -263,12 +263,15 @@ def split_labels(
     missing_labels: MissingLabels = "error",
     multi_class: MultiClass = "error",
     label_separator: str | None = None,
+    unknown: str | Collection[str] | None = None,
 ) -> MultiLabelDataset:
     """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
     chosen = find_label_columns(table, labels)
     is_label = np.zeros(len(table.names), dtype=bool)
     is_label[list(chosen)] = True
     columns, others = np.flatnonzero(is_label), np.flatnonzero(~is_label)
+    if unknown is not None:
+        table = _empty_unknown(table, columns, unknown)
     if missing_labels == "drop":
         table = _drop_unknown(table, columns)
     cells = table.cells[:, columns]
@@ -528,6 +531,35 @@ def _find_by_name(
     return found
 
 
+def _empty_unknown(
+    table: Table, columns: NDArray[np.intp], unknown: str | Collection[str]
+) -> Table:
+    """Return the table with missing cells for values of label columns that mean unknown."""
+    words = {unknown} if isinstance(unknown, str) else set(unknown)
+    numbers = [float(word) for word in words if _NUMBER.fullmatch(word)]
+    categories, stored = list(table.categories), stored_values(table.cells)
+    for j, places in cells_by_column(table.cells, columns):
+        values, column = categories[j], stored[places]
+        kept = [code for code, value in enumerate(values or ()) if value not in words]
+        first_is_unknown = 0 in numbers if values is None else values and kept[:1] != [0]
+        if first_is_unknown and len(column) < table.cells.shape[0]:
+            raise table.file.error(
+                None,
+                "The value that sparse rows leave out must not mean unknown",
+                f"Label {table.names[j]!r} leaves out {values[0] if values else 0}",
+                "Write dense rows, or make these cells empty",
+            )
+        if values is None:
+            column[np.isin(column, numbers)] = np.nan
+        else:
+            codes = np.full(len(values) + 1, np.nan)  # the last one is that of missing cells
+            codes[kept] = np.arange(len(kept))
+            column = codes[np.where(np.isnan(column), len(values), column).astype(np.intp)]
+            categories[j] = tuple(values[code] for code in kept)
+        stored[places] = column
+    return replace(table, categories=tuple(categories))
+
+
 def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     """Return the table without the rows in which a label is missing."""
     keep = np.flatnonzero(~rows_with_missing(table.cells[:, columns]))
@@ -615,10 +647,12 @@ def _check_cells(
 
 def _cure_numbers(table: Table, name: str, value: float) -> str:
     """Return how a label of numbers other than 0 and 1 is read."""
+    if value == -1 and not table.guesses:
+        return "pass unknown='-1' if that means unknown"
     if not table.guesses or not float(value).is_integer():
         return "make it 0 and 1 first"
     if value == -1:
-        return f"give categorical=['{name}'], which takes -1 for absent"
+        return f"give categorical=['{name}'], which takes -1 for absent, or pass unknown='-1'"
     return (
         f"give categorical=['{name}'] and then present='{value:g}' if that means that a row has "
         "the label, or multi_class='reduce' for a label of every value"

@@ -110,7 +110,9 @@ def find_format(path: Path, format: str | None) -> Format:
 _ROWS_THAT_TELL = 1000  # whether a column counts rows
 _ABOUT_FILE = ("path", "format", "encoding", "max_size")  # options of `read_multilabel`
 # What reads a format, and the other options of `read_multilabel` that it takes.
-_TABLE = frozenset({"labels", "present", "missing_labels", "multi_class", "label_separator"})
+_TABLE = frozenset({
+    "labels", "present", "unknown", "missing_labels", "multi_class", "label_separator",
+})  # fmt: skip
 _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
     "arff": (read_arff, _TABLE | {"text", "ignore"}),
     "csv": (read_csv, _TABLE | {"separator", "categorical", "ignore"}),
@@ -130,6 +132,7 @@ def read_multilabel(
     labels: Labels = None,
     format: Format | None = None,
     present: str | Collection[str] | None = None,
+    unknown: str | Collection[str] | None = None,
     missing_labels: MissingLabels | None = None,
     multi_class: MultiClass | None = None,
     label_separator: str | None = None,
@@ -163,6 +166,9 @@ def read_multilabel(
     present : str or collection of str, optional
         The values of label columns that mean that a row has the label; 1, true, yes and the
         like unless given.
+    unknown : str or collection of str, optional
+        The values of label columns that mean unknown, such as ``"-1"``: their cells are missing,
+        and kept unknown unless ``missing_labels`` says otherwise.
     missing_labels : {"error", "negative", "drop", "keep"}, default="error"
         What to do with missing cells of label columns, as partially labelled data have them: refuse
         them, take the label for absent, leave out the rows in which any label is missing, or
@@ -246,8 +252,10 @@ def read_multilabel(
     found = read(file, **{name: options[name] for name in about_rows})
     if isinstance(found, MultiLabelDataset):
         return _leave_out(found, file, ignore) if ignore else found
-    policies = missing_labels or "error", multi_class or "error", label_separator
-    data = split_labels(found, labels, present, *policies)
+    missing = missing_labels or ("error" if unknown is None else "keep")
+    data = split_labels(
+        found, labels, present, missing, multi_class or "error", label_separator, unknown
+    )
     if "categorical" in takes:  # other formats declare categories
         check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
         warn_of_identifiers(data, categorical or ())
@@ -474,6 +482,13 @@ def _check_policies(options: dict[str, Any]) -> None:
                 f"Got {options[name]!r}",
                 "Choose one of these",
             )
+    unknown = list_names(options.get("unknown", ""))
+    if not unknown or not all(isinstance(value, str) for value in unknown):
+        raise InputError(
+            "unknown must be text, or several texts",
+            f"Got {options['unknown']!r}",
+            "Write the value as in the file, such as unknown='-1'",
+        )
     named = list_names(options.get("labels"))
     both = [name for name in list_names(options.get("ignore")) if name in named]
     if both:
