@@ -183,7 +183,8 @@ def _fill_missing(table: Any) -> Any:
 
 def _missing_cells(cells: np.ndarray) -> np.ndarray:
     """Return where a table of objects has nothing, as a mask."""
-    return np.frompyfunc(_is_missing, 1, 1)(cells).astype(bool)
+    # Not np.frompyfunc: on some processors it warns of an invalid value where NaN is compared.
+    return np.fromiter(map(_is_missing, cells.flat), bool, cells.size).reshape(cells.shape)
 
 
 def _first_cell(table: Any) -> Any:
