@@ -188,3 +188,11 @@ def test_a_final_version_needs_its_saved_models(sources):
 def test_a_wrong_version_is_refused():
     with pytest.raises(SystemExit, match=r"Got v1\.0"):
         release.main(["v1.0"])
+
+
+def test_listed_slow_tests_are_there():
+    listed = [line.split("::", 1) for line in (ROOT / "tests/slow.txt").read_text().splitlines()]
+    texts = {file: (ROOT / file).read_text() for file in {file for file, _ in listed}}
+    names = {(file, test.partition("[")[0]) for file, test in listed}
+    gone = sorted(f"{file}::{name}" for file, name in names if f"def {name}(" not in texts[file])
+    assert not gone, f"{gone}: take these lines out of tests/slow.txt"

@@ -183,7 +183,7 @@ def _fill_missing(table: Any) -> Any:
 
 def _missing_cells(cells: np.ndarray) -> np.ndarray:
     """Return where a table of objects has nothing, as a mask."""
-    # Not np.frompyfunc: on some processors it warns of an invalid value where NaN is compared.
+    # Not np.frompyfunc: from Python 3.12 on it warns of an invalid value where NaN is compared.
     return np.fromiter(map(_is_missing, cells.flat), bool, cells.size).reshape(cells.shape)
 
 
