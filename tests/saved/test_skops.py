@@ -3,14 +3,23 @@
 import pytest
 from numpy.testing import assert_array_equal
 
+from labelance import ensemble
 from labelance.decisions import (
     BudgetClassifier,
     LabelCalibration,
     LabelThresholds,
     RecallGuarantee,
 )
-from labelance.ensemble import EMLS, MLSOLBagging, RareLabelClassifier, StackedBagging
-from labelance.learners import BinaryRelevance, MLkNN, all_learners
+from labelance.ensemble import (
+    EMLS,
+    EMLSMOTE,
+    EMLSOL,
+    ERHwRSMT,
+    MLSOLBagging,
+    RareLabelClassifier,
+    StackedBagging,
+)
+from labelance.learners import BinaryRelevance, C45Classifier, MLkNN, all_learners
 from labelance.sampling import MLROS, all_samplers
 from labelance.testing import sampler_data
 
@@ -19,6 +28,9 @@ skops_io = pytest.importorskip("skops.io")
 NEAR = MLkNN(n_neighbors=3)
 MODELS = [
     EMLS(NEAR, MLROS(), n_estimators=2, random_state=0),
+    EMLSMOTE(NEAR, n_estimators=2, random_state=0),
+    EMLSOL(NEAR, n_estimators=2, random_state=0),
+    ERHwRSMT(NEAR, n_estimators=2, random_state=0),
     MLSOLBagging(NEAR, n_estimators=2, random_state=0),
     StackedBagging(NEAR, None, n_estimators=2, random_state=0),
     RareLabelClassifier(n_estimators=8, random_state=0),
@@ -29,6 +41,12 @@ MODELS = [
 ]
 # What files may name besides what skops trusts by itself. docs/user_guide/saving.md has the rule.
 TRUSTED = ("labelance.", "sklearn.", "scipy.sparse.", "numpy.")
+
+
+def test_every_ensemble_is_tried():
+    public = {getattr(ensemble, name) for name in ensemble.__all__}
+    fitted = {one for one in public if isinstance(one, type) and hasattr(one, "predict_proba")}
+    assert fitted <= {type(model) for model in MODELS}
 
 
 def save_and_open(model):
@@ -74,4 +92,7 @@ def test_samplers_come_back(name):
 
 
 def test_trees_of_our_own_come_back():
+    X, Y = sampler_data()
+    tree = C45Classifier().fit(X, Y[:, 0])
+    assert_array_equal(save_and_open(tree).predict_proba(X), tree.predict_proba(X))
     check_same_scores(BinaryRelevance())
