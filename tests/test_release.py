@@ -15,13 +15,15 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture
 def checkout(tmp_path):
     """A copy of what a release is judged by, with a section for today's version."""
-    for name in (".ci/check_release.py", "src/labelance/__init__.py", "CITATION.cff"):
+    for name in (".ci/check_release.py", "src/labelance/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     changes = (
         f"# Changelog\n\n## [{labelance.__version__}] - 2026-01-01\n\n- Something.\n\n## [0.0.1] -"
     )
     (tmp_path / "CHANGELOG.md").write_text(changes)
+    # Between releases the citation names the last one; tests/test_package.py compares.
+    (tmp_path / "CITATION.cff").write_text(f"version: {labelance.__version__}\n")
     return tmp_path
 
 
