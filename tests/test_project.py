@@ -46,6 +46,13 @@ def test_the_recipe_asks_for_what_the_project_asks_for():
     }
 
 
+def test_the_recipe_asks_for_the_oldest_python_that_the_project_takes():
+    """conda-forge builds and tests with ``python_min``, whose own value may be lower."""
+    text = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    (stated,) = re.findall(r'{% set python_min = "(.+)" %}', text)
+    assert PROJECT["requires-python"] == f">={stated}"
+
+
 def test_no_address_has_a_placeholder():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8").lower()
     assert not re.findall(r"https?://\S*(?:owner|your|example|placeholder|todo)\S*", text)
@@ -159,6 +166,64 @@ def test_the_checklist_states_the_version_and_takes_its_notes(sources):
     assert (sources / "CHANGELOG.md").read_text().count("## [9.8.0rc1] - ") == 1
     assert "### Added" in (sources / "notes.md").read_text()
     assert '{% set version = "9.8.0rc1" %}' in (sources / "recipe" / "meta.yaml").read_text()
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """What strangers read first, and the metadata."""
+    texts = {"pyproject.toml": "[project]\n\n[project.scripts]\n"}
+    texts["README.md"] = """
+<source srcset="docs/_static/front-dark.svg"> [guide](docs/user_guide/index.md) [x](https://x.org)
+pip install ".[cli,report]" && labelance demo
+pip install ".[docs]" && sphinx-build docs
+pip install -e ".[test]" && pytest
+"""
+    texts["docs/install.md"] = "From a copy of the source:\npip install .   # the library\n"
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_pages_of_a_release_install_it_and_lead_to_the_repository(pages, monkeypatch):
+    monkeypatch.setattr(release, "find_address", lambda _: "https://github.com/Some/one")
+    for changed in (2, 0):  # a second run changes nothing
+        found = release.state_pages(release.Release("9.8.0", pages, pages))
+        assert found == f"{changed} pages; https://github.com/Some/one"
+    assert (pages / "README.md").read_text().splitlines()[1:] == [
+        '<source srcset="https://github.com/Some/one/raw/main/docs/_static/front-dark.svg"> '
+        "[guide](https://github.com/Some/one/blob/main/docs/user_guide/index.md) [x](https://x.org)",
+        'pip install "labelance[cli,report]" && labelance demo',
+        'pip install ".[docs]" && sphinx-build docs',  # these two need the source
+        'pip install -e ".[test]" && pytest',
+    ]
+    assert (pages / "docs/install.md").read_text() == (
+        "From the package index:\npip install labelance   # the library\n"
+    )
+    urls = tomllib.loads((pages / "pyproject.toml").read_text())["project"]["urls"]
+    assert urls["Documentation"] == "https://some.github.io/one/stable/"
+
+
+def test_an_unknown_address_is_left_out(pages, monkeypatch):
+    monkeypatch.setattr(release, "find_address", lambda _: None)
+    assert "stay relative" in release.state_pages(release.Release("9.8.0", pages, pages))
+    assert "[guide](docs/user_guide/index.md)" in (pages / "README.md").read_text()
+    assert "urls" not in (pages / "pyproject.toml").read_text()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    ("origin", "address"),
+    [
+        ("git@github.com:some/one.git", "https://github.com/some/one"),
+        ("https://github.com/some/one", "https://github.com/some/one"),
+        ("../elsewhere", None),
+    ],
+)
+def test_the_address_is_that_of_the_origin(tmp_path, origin, address):
+    deploy_docs.git("init", "--quiet", folder=tmp_path)
+    deploy_docs.git("remote", "add", "origin", origin, folder=tmp_path)
+    assert release.find_address(tmp_path) == address
 
 
 def test_a_version_takes_the_notes_of_its_candidates(sources):

@@ -3,8 +3,9 @@
     python tools/release.py 0.2.0             # states the version in this checkout, then checks
     python tools/release.py 0.2.0rc1 --dry-run   # the same in a copy of the last commit
 
-Steps: the version in all files, the notes from the changelog, both archives, their contents and
-metadata, the wheel in an environment without anything else, the recipe for conda-forge. Archives,
+Steps: the version in all files, pages that say how to install a release, the notes from the
+changelog, both archives, their contents and metadata, the wheel in an environment without anything
+else, the recipe for conda-forge. Archives,
 notes and recipe are left in the folder ``--out`` (default: ``dist``). Nothing is committed, tagged
 or published: the last lines are the commands that do.
 """
@@ -12,7 +13,6 @@ or published: the last lines are the commands that do.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import re
 import subprocess
@@ -27,6 +27,14 @@ from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+# What pages say before the first release, and from it on.
+INSTALLED = (
+    (r'pip install "\.\[(?!docs)', 'pip install "labelance['),
+    (r"pip install \.(?= )", "pip install labelance"),
+    (r"   # in a copy of the source", ""),
+    (r" and a copy of the source", ""),
+    (r"From a copy of the source:", "From the package index:"),
+)
 
 
 class StepError(Exception):
@@ -84,6 +92,53 @@ def state_version(release: Release) -> str:
     return release.version
 
 
+def find_address(root: Path) -> str | None:
+    """Return the page on GitHub that this checkout was cloned from."""
+    git = ["git", "-C", str(root), "remote", "get-url", "origin"]
+    found = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    match = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(\.git)?/?$", found.strip())
+    return match and f"https://github.com/{match[1]}"
+
+
+def state_pages(release: Release) -> str:
+    """Let pages install the release, and lead to the repository where its address is known."""
+    pages = [release.root / "README.md", *sorted(release.root.glob("docs/**/*.md"))]
+    changed = 0
+    for path in pages:
+        text = before = path.read_text(encoding="utf-8")
+        for pattern, words in INSTALLED:
+            text = re.sub(pattern, words, text)
+        path.write_text(text, encoding="utf-8")
+        changed += text != before
+    address = find_address(ROOT)
+    if address is None:
+        return f"{changed} pages; no address on GitHub: links of README.md stay relative"
+    state_address(release.root, address)
+    return f"{changed} pages; {address}"
+
+
+def state_address(root: Path, address: str) -> None:
+    """Write the address into the metadata, and make the links of the README absolute."""
+    path = root / "pyproject.toml"
+    text = path.read_text(encoding="utf-8")
+    if "[project.urls]" not in text:
+        owner, name = address.split("/")[-2:]
+        urls = {
+            "Documentation": f"https://{owner.lower()}.github.io/{name}/stable/",
+            "Source": address,
+            "Issues": f"{address}/issues",
+            "Changelog": f"{address}/blob/main/CHANGELOG.md",
+        }
+        lines = "".join(f'{word} = "{url}"\n' for word, url in urls.items())
+        text = text.replace("[project.scripts]", f"[project.urls]\n{lines}\n[project.scripts]", 1)
+        path.write_text(text, encoding="utf-8")
+    path = root / "README.md"  # the package index shows it, and resolves no relative links
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\]\((?!https?:|#)", f"]({address}/blob/main/", text)
+    text = re.sub(r'((?:src|srcset)=")(?!https?:)', rf"\g<1>{address}/raw/main/", text)
+    path.write_text(text, encoding="utf-8")
+
+
 def write_notes(release: Release) -> str:
     """Write what the changelog says of the version."""
     notes = release.out / "notes.md"
@@ -115,22 +170,28 @@ def build(release: Release) -> str:
 
 
 def check_archives(release: Release) -> str:
-    """Check what the wheel holds, and the metadata if twine is installed."""
+    """Check what the wheel holds, and the metadata as the package index does."""
     found = release.run(sys.executable, ".ci/check_wheel.py", release.wheel)
-    if importlib.util.find_spec("twine") is None:
-        return f"{found}; metadata not checked: twine is not installed"
-    release.run(sys.executable, "-m", "twine", "check", "--strict", release.wheel, release.sdist)
+    with tempfile.TemporaryDirectory() as folder:
+        python = new_environment(release, folder, "twine")
+        release.run(python, "-m", "twine", "check", "--strict", release.wheel, release.sdist)
     return f"{found}; twine passed"
 
 
 def try_wheel(release: Release) -> str:
     """Install the wheel where nothing else is, and use it."""
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder, "Scripts" if os.name == "nt" else "bin", "python")
-        release.run(python, "-m", "pip", "install", "--quiet", release.wheel)
+        python = new_environment(release, folder, release.wheel)
         release.run(python, "-m", "pip", "check")
         return release.run(python, "-I", release.root / ".ci" / "smoke.py", folder)
+
+
+def new_environment(release: Release, folder: str, wanted: object) -> Path:
+    """Install one thing into an empty environment, and return its Python."""
+    venv.create(folder, with_pip=True)
+    python = Path(folder, "Scripts" if os.name == "nt" else "bin", "python")
+    release.run(python, "-m", "pip", "install", "--quiet", wanted)
+    return python
 
 
 def write_recipe(release: Release) -> str:
@@ -144,6 +205,7 @@ def write_recipe(release: Release) -> str:
 
 STEPS: dict[str, Callable[[Release], str]] = {
     "state the version": state_version,
+    "pages": state_pages,
     "notes": write_notes,
     "saved models": check_saved,
     "build": build,
