@@ -3,10 +3,11 @@
     python benchmarks/state_of_the_art.py results/leaderboard --stores board.db more.db
     python benchmarks/state_of_the_art.py results/leaderboard --draw docs/_static
 
-The first command writes the exported study, ``measures.csv`` (figures of folds) and ``labels.csv``
-(figures of labels). ``published.csv`` is not ours: figures of 28 tuned methods by Bogatinovski,
-Todorovski, Dzeroski and Kocev (Expert Systems with Applications, 2022), from metaDataset.csv of
-their repository. ``benchmarks/claims.py`` fills the tables of the page.
+The first command adds what is finished in some stores to the exported study, to ``measures.csv``
+(figures of folds) and to ``labels.csv`` (figures of labels). ``published.csv`` is not ours: figures
+of 28 tuned methods by Bogatinovski, Todorovski, Dzeroski and Kocev (Expert Systems with
+Applications, 2022), from metaDataset.csv of their repository. ``benchmarks/claims.py`` fills the
+tables of the page.
 """
 
 from __future__ import annotations
@@ -31,14 +32,32 @@ from labelance.study import export_results, merge_results, read_label_results
 
 
 def export(stores: list[Path], folder: Path) -> None:
-    """Write what is finished in some stores as one study."""
+    """Add what is finished in some stores to the results in a folder."""
+    there = [folder] if (folder / "results.csv").exists() else []
     with TemporaryDirectory() as place:
-        store = Path(place, "all.db")
-        merge_results(stores, store)
+        new, store = Path(place, "new.db"), Path(place, "all.db")
+        merge_results(stores, new)
+        merge_results([*there, new], store)
         results = export_results(store, folder)
-        labels = read_label_results(results.study, store)
-    fold_measures(labels).to_csv(folder / "measures.csv", index=False, float_format="%.5g")
-    label_table(labels).to_csv(folder / "labels.csv", index=False, float_format="%.4g")
+        labels = read_label_results(results.study, new)
+    measures = fold_measures(labels).set_index([*KEYS, "fold"])
+    add(measures, folder / "measures.csv", "%.5g")
+    add(
+        label_table(labels).set_index(["dataset", "label", "measure"]),
+        folder / "labels.csv",
+        "%.4g",
+    )
+
+
+def add(new: pd.DataFrame, path: Path, digits: str) -> None:
+    """Write a table with the cells of a file that it lacks."""
+    if path.exists():
+        old = pd.read_csv(path, index_col=new.index.names)
+        columns = [*old, *(name for name in new if name not in old)]
+        new = new.combine_first(old)[columns].reindex(
+            old.index.append(new.index.difference(old.index))
+        )
+    new.to_csv(path, float_format=digits)
 
 
 def draw(folder: Path, path: Path) -> None:
