@@ -505,7 +505,7 @@ def test_resample_says_where_there_is_no_such_device(call, songs, tmp_path):
     out = tmp_path / "more.npz"
     code, _, err = call("resample", songs, "--labels", "-3", "-o", out, "--device", "cuda")
     assert code == 1
-    assert "--device names a device that torch can use" in " ".join(err.split())
+    assert "--device must be a device that torch can use" in " ".join(err.split())
     assert not out.exists()
 
 

@@ -60,7 +60,8 @@ def test_kernels_in_the_interpreter(metric, interpreter):
     found = find_neighbors(torch.from_numpy(X), 3, metric=metric)
     expected = find_neighbors(X, 3, metric=metric)
     np.testing.assert_array_equal(found.indices, expected.indices)
-    np.testing.assert_array_equal(found.distances, expected.distances)
+    # The interpreter is torch on a processor, which may be off by one in the last place.
+    np.testing.assert_array_max_ulp(found.distances, expected.distances, maxulp=1)
 
 
 @pytest.fixture
