@@ -54,7 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that were measured as dear: `benchmarks/suite.py --write-slow` lists them."""
+    """Mark the tests that were measured as dear: `benchmarks/suite.py --write-slow` lists them.
+
+    They were measured with compiled kernels: coverage, which has none, runs them all.
+    """
+    if profile() == "interpreted":
+        return
     dear = frozenset(SLOW.read_text().splitlines())
     for item in items:
         if item.nodeid in dear:
