@@ -76,7 +76,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 # -------------------------------------------------------------------------------------- the program
 
 
-def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[list[Any], float, int]:
+def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[Counter[str], float, int]:
     """Run the tests of a checkout; return costs by test, the cost of all, and the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs")
@@ -97,9 +97,12 @@ def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[list[Any
         )
         wait_for_orphans()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found = [json.loads(line) for line in costs.read_text().splitlines()]
+        by_test: Counter[str] = Counter()
+        for line in costs.read_text().splitlines():  # a line for each phase of a test
+            test, cost = json.loads(line)
+            by_test[test] += cost
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return found, used, done.returncode
+    return by_test, used, done.returncode
 
 
 def adopt_orphans() -> None:
@@ -130,12 +133,10 @@ def folder_of(test: str) -> str:
     return "/".join(parts[:2]) if len(parts) > 2 else "tests/*.py"
 
 
-def print_costs(costs: list[Any], used: float, top: int) -> None:
+def print_costs(by_test: Counter[str], used: float, top: int) -> None:
     """Print a run: folders, the rest, all, and the dearest tests."""
-    by_test: Counter[str] = Counter()
     by_folder: Counter[str] = Counter()
-    for test, cost in costs:
-        by_test[test] += cost
+    for test, cost in by_test.items():
         by_folder[folder_of(test)] += cost
     sizes = Counter(map(folder_of, by_test))
     print(f"{'folder':<28} {'tests':>6} {'CPU s':>8}")
@@ -147,11 +148,8 @@ def print_costs(costs: list[Any], used: float, top: int) -> None:
         print(f"{cost:8.1f} {test}")
 
 
-def write_slow(costs: list[Any], root: Path, limit: float) -> None:
+def write_slow(by_test: Counter[str], root: Path, limit: float) -> None:
     """List the tests above ``limit``, which conftest.py marks as slow."""
-    by_test: Counter[str] = Counter()
-    for test, cost in costs:
-        by_test[test] += cost
     listed = set((root / SLOW).read_text().splitlines()) - by_test.keys()
     dear = {test for test, cost in by_test.items() if cost > limit and test.startswith("tests/")}
     (root / SLOW).write_text("".join(f"{test}\n" for test in sorted(listed | dear)))
@@ -172,11 +170,13 @@ def main() -> int:
     totals, worst = {}, 0
     for name, marked in commands.items():
         arguments = [*parallel, *marked, *options.pytest]
-        costs, totals[name], code = run_tests(options.root.resolve(), arguments, cold=options.cold)
+        by_test, totals[name], code = run_tests(
+            options.root.resolve(), arguments, cold=options.cold
+        )
         worst = max(worst, code)
-        print_costs(costs, totals[name], options.top)
+        print_costs(by_test, totals[name], options.top)
         if options.write_slow is not None:
-            write_slow(costs, options.root, options.write_slow)
+            write_slow(by_test, options.root, options.write_slow)
     if options.both:
         print("\n".join(f"{name:<28} {used:>8.1f} CPU s" for name, used in totals.items()))
     return worst
