@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from labelance.exceptions import InputError
-from labelance.report import paper_table2, study_tables
+from labelance.report import paper_table2, study_tables, write_report
 from labelance.study.statistics import compare
 
 METRICS = {"macro_f1": "F-measure", "macro_auc_roc": "AUC-ROC", "macro_auc_pr": "AUCPR"}
@@ -176,6 +176,14 @@ def test_few_datasets_are_said_to_be_too_few(results_of):
     tests = study_tables(results_of(datasets="abc"))["tests"]
     assert set(tests["A pair can be significant"]) == {"no"}
     assert set(study_tables(results_of(datasets="a"))["table2"]["EMLSOL"]) == {"–"}
+
+
+def test_one_complete_dataset_is_not_called_incomplete(results_of, tmp_path):
+    path = write_report(results_of(datasets="a", learners=["BR"]), tmp_path / "r.md")
+    text = path.read_text(encoding="utf-8")
+    assert "1 complete dataset with 3 methods: too little to rank" in text
+    assert "No dataset is complete" not in text
+    assert text.count("it takes two complete datasets and two methods") == 2
 
 
 def test_more_than_ten_methods_are_compared(results_of):

@@ -297,6 +297,7 @@ def rank_numbers(blocks: list[Block]) -> Any:
 
 
 BASELINE = "Default"
+TOO_LITTLE = "Nothing can be ranked yet: it takes two complete datasets and two methods."
 
 
 def summarize_ranking(blocks: Sequence[Block]) -> list[str]:
@@ -307,7 +308,7 @@ def summarize_ranking(blocks: Sequence[Block]) -> list[str]:
     """
     ranked = [block for block in blocks if block.comparison is not None]
     if not ranked:
-        return ["Nothing can be ranked yet: it takes two complete datasets and two methods."]
+        return [TOO_LITTLE]
     common = set.intersection(*(set(block.scores.columns) for block in ranked))
     methods = [method for method in ranked[0].scores.columns if method in common]
     if len(methods) < 2:

@@ -12,7 +12,7 @@ from typing import Any
 from scipy.stats import spearmanr
 
 from labelance._utils._messages import optional_import
-from labelance.report._ranking import NAMES, Block, Results
+from labelance.report._ranking import NAMES, TOO_LITTLE, Block, Results
 from labelance.report._table import (
     METRICS,
     NOTHING,
@@ -116,7 +116,7 @@ def table2(blocks: list[Block], methods: Sequence[str]) -> Table:
 def _table2_note(blocks: list[Block]) -> str:
     ranked = [block.comparison for block in blocks if block.comparison is not None]
     if not ranked:
-        return "No dataset is complete, so nothing is ranked."
+        return TOO_LITTLE
     wins, losses = (sum(int(getattr(one, side).sum()) for one in ranked) for side in _SIDES)
     how = dict.fromkeys(_CORRECTIONS[one.correction] for one in ranked)
     return (
