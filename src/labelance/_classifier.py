@@ -67,7 +67,8 @@ class BaseMultiLabelClassifier(
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            The features. NaN is passed on to estimators that take it.
+            The features. NaN is passed on to estimators that take it, and so are texts and other
+            rows where only the estimator reads X, such as a pipeline with a vectorizer.
         y : array, sparse matrix or data frame of shape (n, q)
             The labels, 0 or 1. NaN where unknown, for learners that use known cells only.
 
@@ -106,10 +107,15 @@ class BaseMultiLabelClassifier(
             caller=type(self).__name__,
             categorical_features=getattr(self, "categorical_features", None),
             missing="keep",
+            hands_on=self._hands_on_rows(),
             needs_all=None,
         )
         check_some_known(data.labels, type(self).__name__)
         return data
+
+    def _hands_on_rows(self) -> bool:
+        """Say whether X may be texts or other rows, which only the estimator inside reads."""
+        return False
 
     def _why_all_known(self) -> str | None:
         """Return why every cell of y must be known, None if known cells are enough."""
@@ -117,7 +123,12 @@ class BaseMultiLabelClassifier(
 
     def _remember(self, data: Data) -> None:
         """Set what is known of training rows."""
-        sklearn_validate_data(self, data.features.container.native, skip_check_array=True)
+        container = data.features.container
+        if getattr(container, "has_columns", True):
+            sklearn_validate_data(self, container.native, skip_check_array=True)
+        else:  # as scikit-learn's meta-estimators around a vectorizer
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         self._schema = data.features.schema()
         self._sparse_labels = data.labels.container.kind == "sparse"
         self._label_sets = isinstance(data.labels.container, LabelSets)
@@ -214,7 +225,8 @@ class BaseMultiLabelClassifier(
         check_is_fitted(self)
         self._check_no_device(X)
         clean = validate_like(X, self._schema, caller=type(self).__name__)
-        sklearn_validate_data(self, X, skip_check_array=True, reset=False)
+        if hasattr(self, "n_features_in_"):
+            sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
 
     def _check_no_device(self, X: Any) -> None:
@@ -252,7 +264,8 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            The features. NaN is passed on to estimators that take it.
+            The features. NaN is passed on to estimators that take it, and so are texts and other
+            rows where only the estimator reads X, such as a pipeline with a vectorizer.
         y : array, sparse matrix or data frame of shape (n, q)
             The labels, 0 or 1. NaN where unknown, for learners that use known cells only.
         sample_weight : array-like of shape (n,), optional
@@ -324,6 +337,20 @@ class WeightedClassifier(BaseMultiLabelClassifier):
                 f"{type(self.estimator).__name__} takes no weights",
                 "Use an estimator whose fit has sample_weight, or omit the weights",
             )
+
+
+def hands_on_rows(estimator: Any) -> bool:
+    """Say whether an estimator inside one of ours may take texts or other rows that are no table.
+
+    A pipeline may, and what others write. A single classifier of scikit-learn or of ours reads
+    numbers: the checks of X say better than it does what is wrong.
+    """
+    if isinstance(estimator, BaseMultiLabelClassifier):
+        return estimator._hands_on_rows()
+    known = type(estimator).__module__.partition(".")[0] in ("sklearn", "labelance")
+    if not known or get_tags(estimator).no_validation:
+        return True
+    return any(hasattr(part, "fit") for part in estimator.get_params(deep=True).values())
 
 
 def why_all_known(estimator: Any) -> str | None:

@@ -121,6 +121,23 @@ def open_rows(
         return RowsContainer(data)
 
 
+def open_any_rows(data: Any, role: str, nominal: Nominal | None = None) -> Container:
+    """Wrap a table, or rows that are no table of numbers: texts, a series, a frame of text."""
+    try:
+        return open_container(data, role, nominal)
+    except InputError:
+        if not _has_rows(data):
+            raise
+        return RowsContainer(data)
+
+
+def _has_rows(data: Any) -> bool:
+    if sp.issparse(data) or is_tensor(data) or isinstance(data, (str, bytes, dict, np.matrix)):
+        return False
+    is_rows = hasattr(data, "__len__") and hasattr(data, "__getitem__")
+    return is_rows and getattr(data, "ndim", 1) != 0
+
+
 def _has_two_dimensions(data: Any) -> bool:
     try:
         return len(np.shape(data)) == 2
@@ -129,7 +146,10 @@ def _has_two_dimensions(data: Any) -> bool:
 
 
 class RowsContainer:
-    """A data frame, array or list of rows with cells of any kind, such as text and dates."""
+    """A data frame, array or list of rows of any kind, such as texts and dates.
+
+    What has no columns, such as a list of texts or a series, counts as one column.
+    """
 
     kind: Kind = "dense"
 
@@ -139,7 +159,9 @@ class RowsContainer:
         self.names: tuple[Any, ...] | None = (
             tuple(open_frame(native, "X").columns) if is_named else None
         )
-        self.shape: tuple[int, int] = np.shape(native)
+        # Lists of words may have equal lengths by chance: only arrays and frames have columns.
+        self.has_columns = len(getattr(native, "shape", ())) == 2
+        self.shape: tuple[int, int] = native.shape if self.has_columns else (len(native), 1)
         self.nominal = np.zeros(self.shape[1], dtype=bool)
 
     def clean(self) -> np.ndarray:

@@ -111,12 +111,12 @@ class Data:
         return stack_rows(unknown_rows, unknown_new)
 
 
-def open_data(X: Any, y: Any) -> Data:
+def open_data(X: Any, y: Any, *, only_rows: bool = False) -> Data:
     """Return rows that were taken or made from clean ones, as `validate_data` returns them.
 
     They need no checks, but a table of words counts its categories among its own rows.
     """
-    return Data(open_features(X), open_clean_labels(y))
+    return Data(open_features(X, only_rows=only_rows), open_clean_labels(y))
 
 
 def validate_data(
@@ -127,6 +127,7 @@ def validate_data(
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
+    hands_on: bool = False,
     in_blocks: bool = False,
     vocabulary: Iterable[Any] = (),
     needs_all: str | None = TOGETHER,
@@ -141,7 +142,7 @@ def validate_data(
         The labels, 0 or 1; missing where unknown.
     caller : str
         Who asks; begins the error messages.
-    categorical_features, missing, only_rows, in_blocks
+    categorical_features, missing, only_rows, hands_on, in_blocks
         As in :func:`validate_features`.
     vocabulary, needs_all
         As in :func:`validate_labels`.
@@ -153,6 +154,7 @@ def validate_data(
         categorical_features=categorical_features,
         missing=missing,
         only_rows=only_rows,
+        hands_on=hands_on,
         in_blocks=in_blocks,
     )
     labels = validate_labels(y, caller=caller, vocabulary=vocabulary, needs_all=needs_all)

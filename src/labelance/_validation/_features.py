@@ -14,8 +14,10 @@ import numpy as np
 
 from labelance._arrays._open import (
     Container,
+    RowsContainer,
     columns_where,
     kind_of,
+    open_any_rows,
     open_container,
     open_rows,
     place_of,
@@ -54,11 +56,20 @@ class Features:
             self.names,
             self.container.categories(),
             self.decoders,
+            self.only_rows,
         )
+
+    @property
+    def only_rows(self) -> bool:
+        """Say whether they are no table of numbers, such as texts: there is nothing to compute."""
+        return isinstance(self.container, RowsContainer)
 
     def take(self, rows: np.ndarray) -> Features:
         """Return some of the rows, their columns coded as they are."""
-        container = open_container(take_rows(self.container.native, rows), "X", in_blocks=True)
+        native = take_rows(self.container.native, rows)
+        container: Container = (
+            RowsContainer(native) if self.only_rows else open_container(native, "X", in_blocks=True)
+        )
         return replace(self, X=self.X[rows], container=container)
 
     def restore(self, rows: np.ndarray | None, new: Any) -> Any:
@@ -79,6 +90,7 @@ class Schema:
     names: tuple[Any, ...] | None
     categories: dict[int, tuple[str, ...]]
     decoders: dict[int, np.ndarray]
+    only_rows: bool = False  # no table of numbers: other rows are not read either
 
     def take_columns(self, columns: np.ndarray) -> Schema:
         """Return what is known of some of the columns, by their numbers, in order."""
@@ -88,6 +100,7 @@ class Schema:
             None if self.names is None else tuple(self.names[j] for j in columns),
             {new: self.categories[j] for new, j in enumerate(columns) if j in self.categories},
             {new: self.decoders[j] for new, j in enumerate(columns) if j in self.decoders},
+            self.only_rows,
         )
 
     def mask(self, wanted: CategoricalFeatures) -> np.ndarray:
@@ -106,6 +119,7 @@ def validate_features(
     categorical_features: CategoricalFeatures = None,
     missing: MissingPolicy = "error",
     only_rows: bool = False,
+    hands_on: bool = False,
     in_blocks: bool = False,
 ) -> Features:
     """Check and clean X.
@@ -123,14 +137,20 @@ def validate_features(
         it through.
     only_rows : bool
         Whether rows are only copied, so that cells may hold anything: text, dates, objects.
+    hands_on : bool
+        Whether an estimator inside ``caller`` reads X, which may then be texts or other rows.
     in_blocks : bool
         Whether ``caller`` also works on a Dask collection, block by block; else it is refused.
     """
     nominal = None
     if categorical_features is not None:
         nominal = partial(categorical_mask, categorical_features)
-    open_table = open_rows if only_rows else open_container
-    container = open_table(X, "X", nominal, in_blocks=in_blocks)
+    container: Container
+    if hands_on:
+        container = open_any_rows(X, "X", nominal)
+    else:
+        open_table = open_rows if only_rows else open_container
+        container = open_table(X, "X", nominal, in_blocks=in_blocks)
     check_not_empty(container.shape, caller, "X")
     categorical = container.nominal
     if nominal is not None:
@@ -150,12 +170,12 @@ def validate_features(
     return Features(values, categorical, container.names, container, decoders)
 
 
-def open_features(X: Any) -> Features:
+def open_features(X: Any, *, only_rows: bool = False) -> Features:
     """Return rows that were taken or made from clean ones, as `validate_features` returns them.
 
     They need no checks.
     """
-    container = open_container(X, "X")
+    container: Container = RowsContainer(X) if only_rows else open_container(X, "X")
     return Features(container.clean(), container.nominal, container.names, container, {})
 
 
@@ -164,8 +184,11 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
 
     A category that those rows did not have is missing (NaN).
     """
-    container = open_container(X, "X", schema.find_words)
+    open_table = open_any_rows if schema.only_rows else open_container
+    container = open_table(X, "X", schema.find_words)
     check_not_empty(container.shape, caller, "X")
+    if schema.only_rows:
+        return RowsContainer(X).clean()
     if container.shape[1] != schema.n_features:
         raise InputError(
             f"X has {container.shape[1]} features, but {caller} is expecting "

@@ -15,7 +15,13 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from labelance._arrays._containers import column_counts
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
+from labelance._classifier import (
+    WeightedClassifier,
+    fit_inner,
+    hands_on_rows,
+    inner_scores,
+    why_all_known,
+)
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights, validate_weights
@@ -155,6 +161,9 @@ class LabelCalibration(WeightedClassifier):
             method=self.method,
             min_class_count=self.min_class_count,
         )
+
+    def _hands_on_rows(self) -> bool:
+        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator)

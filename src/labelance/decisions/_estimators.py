@@ -14,7 +14,13 @@ from sklearn.frozen import FrozenEstimator
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
+from labelance._classifier import (
+    WeightedClassifier,
+    fit_inner,
+    hands_on_rows,
+    inner_scores,
+    why_all_known,
+)
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
@@ -142,6 +148,9 @@ class RecallGuarantee(WeightedClassifier):
         else:
             self.guarantees_ = self._estimate(self.tune_on, data, inner, rng)
         self.thresholds_ = self.guarantees_.thresholds
+
+    def _hands_on_rows(self) -> bool:
+        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         # A frozen estimator learns nothing here: only thresholds look at labels.
@@ -313,6 +322,9 @@ class BudgetClassifier(WeightedClassifier):
         self._seen = column_counts(data.Y) > 0
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
+
+    def _hands_on_rows(self) -> bool:
+        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         frozen = isinstance(self.estimator, FrozenEstimator)

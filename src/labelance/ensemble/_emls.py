@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier, why_all_known
+from labelance._classifier import WeightedClassifier, hands_on_rows, why_all_known
 from labelance._utils._compat import Interval, fit_context
 from labelance._utils._messages import warning_once
 from labelance._utils._random import as_generator
@@ -167,6 +167,9 @@ class EMLS(WeightedClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _hands_on_rows(self) -> bool:
+        return self._make_sampler() is None and hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())

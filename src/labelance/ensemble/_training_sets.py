@@ -111,7 +111,8 @@ def plan_draws(
         _check_two_parents(sampler)
     bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
     # Label sets become a table, and rows of a fold count their own categories.
-    data = open_data(data.features.container.native, data.labels.table)
+    only_rows = data.features.only_rows
+    data = open_data(data.features.container.native, data.labels.table, only_rows=only_rows)
     plan = None if bags is True else _plan(sampler, data, neighborhood)
     return partial(
         draw_training_set,
@@ -180,7 +181,9 @@ def draw_training_set(
     if n_columns is None:
         return drawn
     features = np.sort(rng.choice(drawn.X.shape[1], size=n_columns, replace=False))
-    seen = Data(open_features(take_columns(drawn.X, features)), drawn.data.labels)
+    only_rows = drawn.data.features.only_rows
+    clean = open_features(take_columns(drawn.X, features), only_rows=only_rows)
+    seen = Data(clean, drawn.data.labels)
     return replace(drawn, data=seen, features=features)
 
 
@@ -191,9 +194,8 @@ def _draw_bag(n: int, rng: np.random.Generator) -> np.ndarray:
 
 def _take(data: Data, rows: np.ndarray) -> Data:
     """Return some of the rows, whose categories are counted among them."""
-    return open_data(
-        take_rows(data.features.container.native, rows), take_rows(data.labels.table, rows)
-    )
+    X, y = data.features.container.native, data.labels.table
+    return open_data(take_rows(X, rows), take_rows(y, rows), only_rows=data.features.only_rows)
 
 
 def _resample(

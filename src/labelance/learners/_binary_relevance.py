@@ -78,6 +78,7 @@ class BinaryRelevance(LearnerWithEstimator):
 
     _fits_each_label = True
     _needs_all: ClassVar[str | None] = None
+    _needs_only_rows: ClassVar[bool] = True
 
     @property
     def _weights_count_rows(self) -> bool:

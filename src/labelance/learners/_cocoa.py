@@ -100,6 +100,7 @@ class COCOA(LearnerWithEstimator):
     """
 
     _needs_all: ClassVar[str | None] = None
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         **SEARCHING,

@@ -104,6 +104,7 @@ class IRUS(LearnerWithEstimator):
     """
 
     _needs_all: ClassVar[str | None] = None
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

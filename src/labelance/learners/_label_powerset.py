@@ -80,6 +80,7 @@ class LabelPowerset(LearnerWithEstimator):
     """
 
     _needs_all: ClassVar[str | None] = "its classes are the labels of whole rows"
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "proba": [StrOptions({"marginal", "winner"})],

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays._columns import to_rows
-from labelance._classifier import BaseMultiLabelClassifier, inherit_input_tags
+from labelance._classifier import BaseMultiLabelClassifier, hands_on_rows, inherit_input_tags
 from labelance._progress import run_parallel
 from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptions
 from labelance._utils._messages import warn_user
@@ -151,6 +151,10 @@ class PerLabel(BaseMultiLabelClassifier):
         self._models = [label.model for label in fitted]
         self.estimators_ = [model[0] for model in self._models]
         self.unsampled_labels_ = np.flatnonzero([not label.sampled for label in fitted])
+
+    def _hands_on_rows(self) -> bool:
+        own = isinstance(self.sampler, BaseMultiLabelSampler) or self.estimator is None
+        return not own and hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         sampler = self.sampler

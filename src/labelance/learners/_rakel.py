@@ -89,6 +89,7 @@ class RAkEL(LearnerWithEstimator):
     """
 
     _needs_all: ClassVar[str | None] = None
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "labelset_size": [Interval(Integral, 1, None, closed="left")],
