@@ -9,7 +9,6 @@ collections are only distinguished here; what they need is in ``_torch`` and ``_
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._sparse import narrow_indices
 from labelance._arrays._storage import copy_rows, gather_rows, new_zeros, row_blocks, storage_of
+from labelance._arrays._words import are_numbers, is_free_text
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
@@ -30,7 +30,6 @@ _GROWTH = 8  # rows of a table may be taken, or made of it, with this many times
 _WHOLE = {nw.Boolean: "bool", nw.UInt64: "uint64"}
 # Strings are nominal unless they are ids or free text; objects, only if the user says so.
 _WORDS = (nw.String, nw.Object)
-_FEW_ROWS = 20  # in which strings of any kind may all be different
 Nominal = Callable[[Any], np.ndarray]
 # What clean rows are: an array, a CSR array, a tensor on a device, or blocks that Dask computes.
 Kind = Literal["dense", "sparse", "device", "blocks"]
@@ -256,18 +255,6 @@ def has_categories(data: Any) -> bool:
     return any(_is_nominal(dtype) or dtype == nw.String for dtype in dtypes)
 
 
-def is_free_text(n_strings: int, n_rows: int) -> bool:
-    """Tell whether a column holds ids or free text: most rows have a string of their own.
-
-    Examples
-    --------
-    >>> from labelance._arrays._containers import is_free_text
-    >>> is_free_text(3, 1000), is_free_text(900, 1000), is_free_text(9, 10)
-    (False, True, False)
-    """
-    return n_rows >= _FEW_ROWS and 2 * n_strings > n_rows
-
-
 def open_frame(native: Any, role: str) -> Any:
     """Wrap a data frame; refuse columns whose names read alike, such as 1 and "1"."""
     try:
@@ -482,10 +469,6 @@ class FrameContainer:
         return native
 
 
-_NUMBER = re.compile(r"\s*[-+]?[0-9]+(\.[0-9]+)?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?[0-9]+(,[0-9]+)?\s*")
-
-
 def _show_drop(role: str, names: list[Any], library: str) -> str:
     """Return Python that drops columns of a frame."""
     shown = repr(names[0]) if len(names) == 1 else repr(names[:5])
@@ -496,11 +479,11 @@ def _show_drop(role: str, names: list[Any], library: str) -> str:
 def _cure_strings(name: Any, strings: list[str], library: str) -> str:
     """Return what to do with a column of strings of which most are different."""
     column = f"X[{name!r}]"
-    if library != "pandas" and all(map(_NUMBER.fullmatch, strings)):
+    if library != "pandas" and are_numbers(strings):
         return f"They are numbers: cast {name!r} to float"
-    if all(map(_NUMBER.fullmatch, strings)):
+    if are_numbers(strings):
         return f"They are numbers: {column} = {column}.astype(float)"
-    if library == "pandas" and all(map(_DECIMAL_COMMA.fullmatch, strings)):
+    if library == "pandas" and are_numbers(strings, comma=True):
         return (
             "They are numbers with decimal commas: "
             f"{column} = {column}.str.replace(',', '.').astype(float)"

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelance._arrays._cells import stored_columns
-from labelance._arrays._containers import is_free_text, stored_values
+from labelance._arrays._containers import stored_values
+from labelance._arrays._words import counts_rows, is_free_text
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import warn_user
 from labelance.datasets._dataset import MultiLabelDataset
@@ -277,16 +277,6 @@ def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -
     )
 
 
-def _counts_rows(first: NDArray[np.float64], last: float, n: int) -> bool:
-    """Say whether a column of ten rows or more is 0, 1, 2, … or 1, 2, 3, …, as an index is."""
-    return (
-        n >= 10
-        and first[0] in (0, 1)
-        and last == first[0] + n - 1
-        and bool((np.diff(first) == 1).all())
-    )
-
-
 def warn_of_identifiers(
     data: MultiLabelDataset, categorical: Collection[str] | None = None
 ) -> None:
@@ -308,7 +298,7 @@ def warn_of_identifiers(
     counted = [
         name
         for name, values, column, end in zip(data.feature_names, data.categories, first, last)
-        if values is None and _counts_rows(column, end, n) and name not in named
+        if values is None and counts_rows(column, end, n) and name not in named
     ]
     for names, what, more in (
         (counted, "{} counts the rows, as ids and an index do", ""),
