@@ -427,3 +427,133 @@ def test_a_budget_is_kept_by_calibrated_scores(call, files, data, budget):
 def test_calibration_goes_with_a_budget_and_labels(call, files, words, told):
     code, _, err = call("scores.csv", "--calibrate", *words)
     assert (code, told in err) == (1, True)
+
+
+INDEXES = {
+    "integers": lambda order: pd.Index(order * 7 + 3),
+    "range": lambda order: pd.RangeIndex(len(order) - 1, -1, -1),
+    "words": lambda order: pd.Index([f"d{one}" for one in order]),
+    "floats": lambda order: pd.Index(order + 0.5),
+    "dates": lambda order: pd.Timestamp("2020-01-01") + pd.to_timedelta(order, unit="D"),
+    "times": lambda order: pd.Timestamp("2020-01-01") + pd.to_timedelta(order, unit="h"),
+    "durations": lambda order: pd.to_timedelta(order, unit="h"),
+    "periods": lambda order: pd.PeriodIndex.from_ordinals(order, freq="M"),
+    "categories": lambda order: pd.CategoricalIndex([f"d{one}" for one in order]),
+    "levels": lambda order: pd.MultiIndex.from_arrays([order % 7, order]),
+}
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+@pytest.mark.parametrize("files_of", ["pp", "pc", "cp"])
+def test_rows_are_joined_by_the_index_of_a_frame(call, files, data, kind, files_of):
+    if kind == "levels" and files_of != "pp":
+        pytest.skip("CSV has no two columns without a name")
+    y, scores = data
+    order = np.random.default_rng(2).permutation(len(y))
+    order = np.arange(len(y))[::-1] if kind == "range" else order
+    index = INDEXES[kind](order)
+    inverse = np.argsort(order)
+    first = pd.DataFrame(scores[order], columns=NAMES, index=index)
+    second = pd.DataFrame(y[order], columns=NAMES, index=index)
+    # The truth in another order: rows of equal index belong together.
+    second = second.iloc[np.random.default_rng(3).permutation(len(y))]
+    names = []
+    for frame, name, file in zip((first, second), ("s", "t"), files_of):
+        names.append(f"{name}.{'parquet' if file == 'p' else 'csv'}")
+        (frame.to_parquet if file == "p" else frame.to_csv)(names[-1])
+    code, _, err = call(names[0], "--truth", names[1], "-o", "out.csv", "--json")
+    assert (code, err) == (0, "")
+    decided = pd.read_csv("out.csv")[NAMES].to_numpy()[inverse]
+    assert_array_equal(decided, find_thresholds(y, scores).predict(scores))
+
+
+def test_the_index_that_pandas_makes_by_default_is_no_id(call, files, data):
+    y, scores = data
+    pd.DataFrame(y, columns=NAMES).to_csv("t.csv")
+    pd.DataFrame(y, columns=NAMES).to_parquet("t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        for other in ("scores.csv", "scores.npy"):
+            assert call(other, "--truth", name)[0] == 0
+    shuffled = pd.DataFrame(scores, columns=NAMES).sample(frac=1, random_state=0)
+    shuffled.to_parquet("s.parquet")
+    code, _, err = call("s.parquet", "--truth", "truth.csv")
+    assert (code, "--by-position" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("of_scores", "of_truth"),
+    [
+        ({"doc": "d{}"}, {"document": "d{}"}),
+        ({"doc": "a song {}"}, {"title": "a song {}"}),
+        ({"doc": "d{}"}, {"document": "x-{}"}),
+        ({"doc": "d{}"}, {"number": "{}"}),
+        ({}, {"document": "d{}"}),
+        ({}, {"id": "the {}"}),
+        ({}, {"number": "12345678901234{:05}"}),
+        ({}, {"": "d{}"}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_ids_that_do_not_match_stop_the_run(call, files, data, of_scores, of_truth, kind):
+    y, scores = data
+    order = np.random.default_rng(1).permutation(len(y))
+
+    def add(frame, ids):
+        made = {name: [text.format(one) for one in order] for name, text in ids.items()}
+        return pd.concat([pd.DataFrame(made), frame], axis=1)
+
+    add(pd.DataFrame(scores, columns=NAMES), of_scores).to_csv("s.csv", index=False)
+    add(pd.DataFrame(y, columns=NAMES), of_truth).to_csv("t.csv", index=False)
+    name = "s.csv" if of_scores or kind == "csv" else "scores.npy"
+    code, out, err = call(name, "--truth", "t.csv", "-o", "out.csv")
+    assert (code, out, "--by-position" in err) == (1, "", True), err
+    code, _, _ = call(name, "--truth", "t.csv", "-o", "out.csv", "--by-position")
+    assert code == 0
+    assert_array_equal(pd.read_csv("out.csv")[NAMES] if kind == "csv" or of_scores else
+        pd.read_csv("out.csv"), find_thresholds(y, scores).predict(scores))  # fmt: skip
+
+
+def test_ids_of_an_archive_need_ids_of_the_scores(call, files, data):
+    y, _ = data
+    np.savez("t.npz", y=y, labels=NAMES, id=[f"d{i}" for i in range(len(y))])
+    code, _, err = call("scores.csv", "--truth", "t.npz")
+    assert (code, "--by-position" in err) == (1, True)
+    assert call("scores.csv", "--truth", "t.npz", "--by-position")[0] == 0
+
+
+@pytest.mark.parametrize("scores_have_ids", [True, False])
+def test_free_text_next_to_labels_is_no_id(call, files, data, scores_have_ids):
+    y, scores = data
+    ids = {"doc": [f"d{i}" for i in range(len(y))]} if scores_have_ids else {}
+    write("s.csv", scores, **ids)
+    text = [f"A post about {i}" for i in range(len(y))]
+    japanese = [f"猫の話{i}" for i in range(len(y))]
+    write("t.csv", y, text=text, japanese=japanese, tempo=np.arange(len(y)) / 3, part="train")
+    code, _, err = call("s.csv", "--truth", "t.csv")
+    assert (code, "not used: text, japanese, tempo, part" in err) == (0, True)
+
+
+def test_an_archive_with_a_repeated_label_is_refused(call, files, data):
+    y, scores = data
+    for name, table in (("s.npz", scores), ("t.npz", y)):
+        np.savez(name, table=table, labels=["a", "a", "b"])
+    code, _, err = call("s.npz", "--truth", "t.npz")
+    assert (code, "unique names. 'a' is repeated" in err) == (1, True)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.npz"])
+def test_a_label_called_id_does_not_replace_the_ids(call, files, data, out):
+    ids = [f"d{i}" for i in range(len(data[1]))]
+    np.savez("s.npz", scores=data[1], labels=["id", "b", "c"], id=ids)
+    code, _, err = call("s.npz", "--per-row", 1, "-o", out)
+    if out == "out.npz":
+        assert code == 0
+        assert_array_equal(np.load(out)["id"], ids)
+        return
+    assert (code, "called 'id'" in err, (files / out).exists()) == (1, True, False)
+
+
+def test_decisions_and_thresholds_need_a_file_each(call, files):
+    words = ("scores.csv", "--truth", "truth.csv", "-o", "same.csv")
+    code, _, err = call(*words, "--thresholds", "../" + files.name + "/same.csv")
+    assert (code, "a file each" in err, (files / "same.csv").exists()) == (1, True, False)

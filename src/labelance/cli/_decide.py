@@ -89,6 +89,12 @@ IdOption = Annotated[
     str | None,
     option("The column that names the rows; by default a column of words, or one called id."),
 ]
+PositionOption = Annotated[
+    bool,
+    typer.Option(
+        "--by-position", help="Rows of SCORES and --truth have the same order, whatever their ids."
+    ),
+]
 MissingOption = Annotated[
     Literal["error", "ignore"],
     typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
@@ -150,6 +156,7 @@ def decide(
     calibrate: CalibrateOption = False,
     apply: ApplyOption = None,
     id: IdOption = None,
+    by_position: PositionOption = False,
     missing_labels: MissingOption = "error",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     output: OutputOption = None,
@@ -179,16 +186,16 @@ def decide(
     ):
         table = read_scores(scores, id)
         rows = table if apply is None else read_other_scores(apply, table, id)
-        labels = None if truth is None else read_truth(truth, table, missing_labels).cells
+        y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells
         if calibrate:
-            table, rows, labels = _calibrate(request, table, rows, labels)
-        found = _find(request, table.cells, labels)
+            table, rows, y = _calibrate(request, table, rows, y)
+        found = _find(request, table.cells, y)
         kept = np.flatnonzero(~found.refused)
         names = table.header
         summary = _summarize(found, names, scores)
         if output is not None and len(kept):
-            y = found.decide(rows.cells)[:, kept]
-            write_decisions(output, y, rows, [names[j] for j in kept])
+            decided = found.decide(rows.cells)[:, kept]
+            write_decisions(output, decided, rows, [names[j] for j in kept])
         if thresholds is not None:
             with replace_when_done(thresholds) as temporary:
                 temporary.write_text(json_text.dumps(plain(summary), indent=2) + "\n")
@@ -256,6 +263,12 @@ def _check_request(
         _check_budgets(request, truth, thresholds)
     if output is not None:
         check_suffix(output)
+    if output is not None and thresholds is not None and output.resolve() == thresholds.resolve():
+        raise InputError(
+            "Decisions and thresholds need a file each",
+            f"Got -o {output} and --thresholds {thresholds}",
+            "Name different files",
+        )
 
 
 def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +22,9 @@ _KINDS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
     ".npz": "npz", ".npy": "npy",
 }  # fmt: skip
-# What pandas and Dask call the column of an index without a name, in CSV and in Parquet.
-_INDEX_NAMES = ("", "__index_level_0__", "__null_dask_index__", "id")
+_UNNAMED = ""  # the column of an index without a name
+_ID_NAME = re.compile(r"id|index|unnamed: 0|.+[_ .-]id", re.IGNORECASE)
+_ID_TEXT = re.compile(r"[!-~]{1,128}")  # free text has blanks, or other alphabets
 _TRUTH_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _MOST_EXACT = 2**53  # larger integers have no double of their own
 _BLOCK = 10_000
@@ -65,7 +68,7 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
         table = _read_table(path, kind)
         column = _find_id(table, path, id_name)
         ids = None if column is None else _read_ids(table, kind, column)
-        labels = [j for j in range(len(table.names)) if j != column]
+        labels = [j for j, name in enumerate(table.names) if j != column and name != _UNNAMED]
         for j in labels:
             _check_numbers(path, table.names[j], table.categories[j])
         names = tuple(table.names[j] for j in labels)
@@ -76,8 +79,11 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
     return found
 
 
-def read_truth(path: Path, scores: LabelColumns, missing: str) -> LabelColumns:
-    """Read the labels of scored rows: columns by name, rows by id where both files have ids."""
+def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool) -> LabelColumns:
+    """Read the labels of scored rows: columns by name, rows by id where both files have ids.
+
+    Raises where only the truth has ids, or ids of another name, unless rows go ``by_position``.
+    """
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
         found = _read_arrays(path, kind)
@@ -87,16 +93,27 @@ def read_truth(path: Path, scores: LabelColumns, missing: str) -> LabelColumns:
         found = replace(found, cells=found.cells[:, places], names=scores.names)
     else:
         table = _read_table(path, kind)
-        own = [j for j, name in enumerate(table.names) if (name or "id") == scores.id_name]
-        ids = _read_ids(table, kind, own[0]) if own and scores.ids else None
-        others = [j for j in range(len(table.names)) if j not in own or ids is None]
-        places = others
+        own = None if scores.ids is None or by_position else _find_same_id(table, scores)
+        ids = None if own is None else _read_ids(table, kind, own)
+        others = [j for j in range(len(table.names)) if j != own]
         if scores.names:
             matched = _match_names(path, [table.names[j] for j in others], scores)
             places = [others[place] for place in matched]
+        elif len(others) == scores.cells.shape[1]:
+            places = others
+        else:
+            places = [j for j in others if not _looks_like_id(table, j, scores)]
+        unused = sorted({*others}.difference(places)) if own is None else ()
+        for j in unused if not by_position else ():
+            if _looks_like_id(table, j, scores) and not _is_default_index(table, kind, j):
+                raise _other_ids(path, table.names[j], scores)
         cells = np.column_stack([_truth_column(table, path, j) for j in places])
         found = LabelColumns(path, cells, scores.names, ids)
-    if found.ids is not None and scores.ids is not None:
+    if not by_position and scores.ids is None and found.ids is not None:
+        raise _other_ids(path, found.id_name, scores)
+    if not by_position and found.ids is None and _are_shuffled_numbers(scores.ids):
+        raise _other_ids(path, None, scores)
+    if found.ids is not None and scores.ids is not None and not by_position:
         found = replace(found, cells=found.cells[_join(found, scores)])
     if found.cells.shape != scores.cells.shape:
         raise InputError(
@@ -141,6 +158,12 @@ def check_suffix(path: Path) -> None:
 def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
     """Write decisions of rows x labels under a temporary name, and rename the file."""
     kind = _KINDS[path.suffix.lower()]
+    if kind != "npz" and rows.ids is not None and rows.id_name in names:
+        raise InputError(
+            "Ids and labels must have different names in a table",
+            f"A label and the column of ids are called {rows.id_name!r}",
+            "Rename the label, or write NPZ",
+        )
     with replace_when_done(path) as temporary:
         if kind == "npz":
             _write_npz(temporary, y, rows, names)
@@ -205,13 +228,26 @@ def _find_kind(path: Path) -> str:
 def _read_table(path: Path, kind: str, words: Sequence[str] = ()) -> Any:
     """Read all columns; those in ``words`` stay as they are written."""
     from labelance.datasets.formats._csv import read_csv
-    from labelance.datasets.formats._parquet import read_parquet
+    from labelance.datasets.formats._parquet import read_index, read_parquet
     from labelance.datasets.formats._text_file import TextFile, find_budget
 
     file = TextFile(path, max_size=find_budget(path))
     if kind == "parquet":
-        return read_parquet(file)
+        return _add_index(read_parquet(file), read_index(path))
     return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
+
+
+def _add_index(table: Any, ids: list[str] | None) -> Any:
+    """Return the table with the unnamed index as its last column, which CSV has as its first."""
+    if ids is None:
+        return table
+    values, codes = np.unique(ids, return_inverse=True)
+    return replace(
+        table,
+        names=(*table.names, _UNNAMED),
+        categories=(*table.categories, tuple(values.tolist())),
+        cells=np.column_stack([table.cells, codes]),
+    )
 
 
 def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
@@ -228,8 +264,10 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
     columns = [
         j
         for j, (name, values) in enumerate(zip(table.names, table.categories))
-        if name.lower() in _INDEX_NAMES or (values and not any(map(_is_number, values)))
+        if name.lower() in (_UNNAMED, "id") or (values and not any(map(_is_number, values)))
     ]
+    if len(columns) > 1:  # a column with a name says more than an index
+        columns = [j for j in columns if table.names[j] != _UNNAMED]
     if len(columns) > 1:
         raise InputError(
             "Only one column may hold strings, the ids of the rows; all others must be scores",
@@ -237,6 +275,53 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
             "Remove the other columns from the file, or choose one with --id",
         )
     return columns[0] if columns else None
+
+
+def _find_same_id(table: Any, scores: LabelColumns) -> int | None:
+    """Return the column of a table that has the name of the scores' ids; an index is an id."""
+    same = [j for j, name in enumerate(table.names) if (name or "id") == scores.id_name]
+    return max(same, key=lambda j: table.names[j] == scores.id_name, default=None)
+
+
+def _looks_like_id(table: Any, column: int, scores: LabelColumns) -> bool:
+    """Say whether a column names rows: by its name, by its values, or since the scores do so."""
+    name, values, cells = (
+        table.names[column], table.categories[column], table.cells[:, column],
+    )  # fmt: skip
+    if name == _UNNAMED or _ID_NAME.fullmatch(name):
+        return True
+    if values and scores.ids is not None and set(scores.ids) <= set(values):
+        return True
+    if values is None and (np.abs(cells) >= _MOST_EXACT).all():
+        return True
+    if np.isnan(cells).any() or len(np.unique(cells)) < len(cells):
+        return False
+    if values is not None:
+        return all(map(_ID_TEXT.fullmatch, values))
+    return bool((cells == np.floor(cells)).all() and cells.max() > 1)
+
+
+def _is_default_index(table: Any, kind: str, column: int) -> bool:
+    """Say whether a column is the index that pandas makes by default, and so a position."""
+    if table.names[column] != _UNNAMED:
+        return False
+    return _read_ids(table, kind, column) == [str(row) for row in range(len(table.cells))]
+
+
+def _are_shuffled_numbers(ids: list[str] | None) -> bool:
+    """Say whether ids are row numbers from 0, in another order."""
+    numbers = [str(row) for row in range(len(ids or ()))]
+    return ids is not None and ids != numbers and set(ids) == set(numbers)
+
+
+def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> InputError:
+    here = "no ids" if name is None else f"ids in {name!r}" if name else "ids in its index"
+    there = "no ids" if scores.ids is None else f"ids in {scores.id_name!r}"
+    return InputError(
+        "Rows are joined by ids, which both files must have in columns of one name",
+        f"{path} has {here} and {scores.path} has {there}",
+        "Give both columns one name; or add --by-position if the rows have the same order",
+    )
 
 
 def _read_ids(table: Any, kind: str, column: int) -> list[str]:
@@ -359,6 +444,12 @@ def _check_table(found: LabelColumns) -> LabelColumns:
             f"{len(ids or ())} ids",
             "Save one number per row and label",
         )
+    if names and len(set(names)) < len(names):
+        raise InputError(
+            f"The labels of {found.path} must have unique names",
+            f"{Counter(names).most_common(1)[0][0]!r} is repeated",
+            "Rename one of them",
+        )
     return replace(found, cells=cells.astype(float)) if cells.dtype.kind == "b" else found
 
 
@@ -419,14 +510,14 @@ def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
             raise InputError(
                 "Ids must be unique",
                 f"{table.path} has an id twice",
-                "Correct the ids, or remove them from one file to join rows by position",
+                "Correct the ids, or add --by-position if the rows have the same order",
             )
     missing = [one for one in scores.ids if one not in place]
     if missing:
         raise InputError(
             f"{truth.path} must have a row for every id of {scores.path}",
             f"{len(missing)} are missing; the first is {missing[0]!r}",
-            "Add these rows, or remove the ids from one file to join rows by position",
+            "Add these rows, or add --by-position if the rows have the same order",
         )
     return [place[one] for one in scores.ids]
 

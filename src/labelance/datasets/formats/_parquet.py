@@ -54,6 +54,27 @@ def read_parquet(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
         return _to_table(file, table, _words_about(file, table.schema), set(texts))
 
 
+def read_index(path: Path) -> list[str] | None:
+    """Return the index of a frame whose column has no name, as CSV would have it.
+
+    None stands for no index, and for the ``RangeIndex`` that pandas makes by default.
+    """
+    _, parquet = _pyarrow()
+    file = TextFile(path)
+    with _reading(file), parquet.ParquetFile(path) as source:
+        about = (source.schema_arrow.pandas_metadata or {}).get("index_columns", ())
+        for level in about:
+            if isinstance(level, dict):  # a RangeIndex has no column
+                rows = range(level["start"], level["stop"], level["step"])
+                return None if rows == range(len(rows)) else list(map(str, rows))
+        names = list(filter(_INDEX_OF_FRAME.fullmatch, source.schema_arrow.names))
+        if not names:
+            return None
+        frame = source.read(names).to_pandas(ignore_metadata=True)
+    texts = (frame[name].astype(str).where(frame[name].notna(), "") for name in names)
+    return [", ".join(levels) for levels in zip(*texts)]
+
+
 def list_parquet(path: Path) -> list[Path]:
     """Return the Parquet files of a folder, part.2 before part.10; a file is the only one.
 
