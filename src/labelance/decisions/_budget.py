@@ -214,7 +214,8 @@ def decide_within_budget(
     - Labels per row: block coordinate ascent [1]_. Rows are decided again and again, given all
       others, until the utility rises by less than 1e-6. It never falls; the result is a local
       optimum, and ``n_restarts`` tries further starts.
-    - Rows per label, or decisions in total: rows are sorted, which gives the optimum.
+    - Rows per label, or decisions in total: rows are sorted, which gives the optimum. That of
+      "precision" is the most probable cell alone.
     - Labels per row together with rows per label or a total: a linear program, which gives the
       optimum, for the linear utilities "macro_recall", "balanced_accuracy" and "precision". It is
       for up to about a million stored cells.
@@ -566,6 +567,8 @@ def _take_prefixes(
         gains[start:end] = own
         if caps is not None:
             gains[start + caps[j] : end] = 0
+    if utility == "precision":  # a share: any further decision is at most as sure as the first
+        total = 1 if total is None else min(total, 1)
     if total is not None and total < np.count_nonzero(gains > 0):
         gains[np.argsort(-gains, kind="stable")[total:]] = 0
     chosen = np.zeros(cells.nnz, dtype=bool)
