@@ -13,13 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from labelance import exceptions
 from labelance._validation._data import validate_data
 from labelance._validation._features import validate_features, validate_like
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
+from labelance.decisions import decide_within_budget, find_thresholds
+from labelance.exceptions import ContainerError
 from labelance.learners import BinaryRelevance
+from labelance.metrics import macro_auc_roc
+from labelance.neighbors import find_neighbors
 from labelance.sampling import MLROS, all_samplers
 from labelance.testing import sampler_data
 
@@ -360,3 +365,28 @@ def test_scores_come_with_the_names_of_labels_and_sparse_where_taken():
     scores.data[0] = np.nan
     with pytest.raises(exceptions.InputError, match="1 scores are NaN"):
         validate_scores(y, scores, caller="f", sparse=True)
+
+
+MASKED = np.ma.masked_array(np.linspace(0, 1, 40).reshape(20, 2), np.eye(20, 2, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda y, masked: MLROS(random_state=0).fit_resample(masked, y),
+        lambda y, masked: BinaryRelevance(DecisionTreeClassifier()).fit(masked, y),
+        lambda y, masked: (
+            BinaryRelevance(DecisionTreeClassifier()).fit(masked.data, y).predict(masked)
+        ),
+        lambda y, masked: find_neighbors(masked, 2),
+        lambda y, masked: macro_auc_roc(y, masked),
+        lambda y, masked: find_thresholds(y, masked),
+        lambda y, masked: decide_within_budget(masked, total=3),
+        lambda y, masked: find_thresholds(y, masked.data).predict(masked),
+    ],
+)
+def test_what_lies_under_a_mask_is_never_used(use):
+    y = np.arange(40).reshape(20, 2) % 3 % 2
+    with pytest.raises(ContainerError, match="2 cells are masked"):
+        use(y, MASKED)
+    use(y, np.ma.masked_array(MASKED.data, False))  # a mask of nothing is none

@@ -351,6 +351,12 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
             f"{role} is a numpy matrix, which numpy discourages",
             f"Convert it: numpy.asarray({role})",
         )
+    if np.ma.is_masked(data):  # what lies under the mask is no value
+        raise ContainerError(
+            f"{role} must be a numpy array without a mask",
+            f"{np.ma.getmaskarray(data).sum()} cells are masked",
+            f"Make them NaN: {role}.astype(float).filled(numpy.nan)",
+        )
     try:
         native = np.asarray(data)
     except ValueError:  # rows of different lengths
