@@ -730,3 +730,69 @@ def test_a_run_that_goes_on_says_so(call, large, tmp_path, monkeypatch):
 
 def interrupt(*arguments, **options):
     raise KeyboardInterrupt
+
+
+@pytest.fixture
+def posts(tmp_path, monkeypatch):
+    """A CSV file with ids, texts and two labels, in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    words = ["sun", "rain", "wind", "snow", "hail"]
+    rng = np.random.default_rng(0)
+    seen = rng.random((80, 5)) < 0.4
+    lines = [
+        f"u-{7919 * i},On day {i} {' '.join(np.array(words)[row])} .,{int(row[0])},{int(row[1])}"
+        for i, row in enumerate(seen)
+    ]
+    path = tmp_path / "posts.csv"
+    path.write_text("\n".join(["id,post,sunny,wet", *lines, ""]))
+    return path
+
+
+@pytest.mark.parametrize("name", ["posts.csv", "posts.parquet", "posts.npz"])
+def test_samplers_that_mix_rows_refuse_texts_and_write_nothing(call, posts, name):
+    pytest.importorskip("pyarrow")
+    if name != posts.name:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert call("convert", posts, name, "--labels", "sunny,wet")[0] == 0
+    words = ("resample", name, "--labels", "sunny,wet", "--method")
+    words = ("resample", name, "--method") if name.endswith("npz") else words
+    code, _, err = call(*words, "mlsol", "-o", "more.csv")
+    assert code == 1
+    assert ("'id' is an id" in err, "--ignore id,post" in err, "warning" in err) == (
+        True,
+        True,
+        False,
+    )
+    assert not os.path.exists("more.csv")
+    assert call(*words, "mlros", "-o", "more.csv")[0] == 0
+    more, before = pd.read_csv("more.csv"), pd.read_csv(posts)
+    assert len(more) > len(before)
+    columns = ["id", "post", "sunny", "wet"]
+    assert set(more[columns].itertuples(index=False)) == set(before.itertuples(index=False))
+
+
+def test_samplers_refuse_texts_of_files_larger_than_memory(call, posts):
+    pytest.importorskip("pyarrow")
+    pd.read_csv(posts).to_parquet("posts.parquet")
+    words = ("resample", "posts.parquet", "--labels", "sunny,wet", "--memory", "1GB", "--method")
+    code, _, err = call(*words, "mlsol", "-o", "more.parquet")
+    assert (code, "'id' is an id" in err) == (1, True)
+    assert not os.path.exists("more.parquet")
+
+
+def test_describe_and_profile_read_texts(call, posts):
+    code, out, err = call("describe", posts, "--labels", "sunny,wet")
+    assert (code, err) == (0, "")
+    assert "post: " in out
+    assert "left out: id" in out
+    assert call("profile", posts, "--labels", "sunny,wet", "-o", "page.html")[0] == 0
+    code, out, _ = call("describe", posts, "--labels", "sunny,wet", "--ignore", "id,post")
+    assert (code, "80 rows, 2 labels" in out) == (0, True)
+
+
+def test_two_files_of_texts_are_compared_without_them(call, posts):
+    words = ("--labels", "sunny,wet")
+    assert call("resample", posts, *words, "--method", "mlros", "-o", "more.csv")[0] == 0
+    code, _, err = call("compare", posts, "more.csv", *words, "-o", "both.html")
+    assert (code, "not compared: id, post" in err) == (0, True)

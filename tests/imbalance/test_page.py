@@ -371,8 +371,8 @@ def test_other_metrics_have_no_share_and_wide_tables_fifty_columns():
     assert {rest[-1] for rest in found.values()} == {None}
 
 
-def test_text_has_a_page_without_a_map():
-    words = pd.DataFrame({"text": [f"text {j}" for j in range(80)]})
+def test_ids_have_a_page_without_a_map():
+    words = pd.DataFrame({"key": [f"k-{j}" for j in range(80)]})
     side = data_of(profile(words, Y, n_neighbors=None).to_html())["sides"][0]
     assert side["map"] is None
     assert side["columns"] == []

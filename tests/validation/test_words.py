@@ -63,7 +63,7 @@ MISTAKES = {
         ("table of numbers", "X is a dict", "pandas.DataFrame(X)"),
     ),
     "ids": (
-        lambda: labelance.profile(FRAME.assign(a=[f"s{i}" for i in range(40)]), Y),
+        lambda: labelance.MLSOL().fit_resample(FRAME.assign(a=[f"s{i}" for i in range(40)]), Y),
         ("categories that rows share", "'a' has 40 different strings", "X.drop(columns='a')"),
     ),
     "numbers that are strings": (
@@ -146,10 +146,10 @@ def test_columns_are_dropped_in_the_words_of_the_library():
     pl = pytest.importorskip("polars", reason="polars is not installed")
     frame = pl.DataFrame({"id": [f"s{i}" for i in range(40)], "x": X[:, 0]})
     with pytest.raises(LabelanceError, match=r"Drop it, X\.drop\('id'\), or"):
-        labelance.profile(frame, Y)
+        labelance.MLSOL().fit_resample(frame, Y)
     dates = pl.from_pandas(pd.DataFrame({"d": pd.date_range("2020", periods=40), "x": X[:, 0]}))
     with pytest.raises(LabelanceError, match=r"X\.drop\('d'\), or convert them to numbers; "):
-        labelance.profile(dates, Y)
+        labelance.MLSOL().fit_resample(dates, Y)
 
 
 def test_a_tensor_of_images_is_to_be_flattened():

@@ -21,7 +21,7 @@ from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._sparse import narrow_indices
 from labelance._arrays._storage import copy_rows, gather_rows, new_zeros, row_blocks, storage_of
-from labelance._arrays._words import are_numbers, is_free_text
+from labelance._arrays._words import are_numbers, find_kind, is_free_text, text_error
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
@@ -315,10 +315,12 @@ class FrameContainer:
             strings = self._series(j).drop_nulls()
             n_strings = strings.n_unique()
             if is_free_text(n_strings, len(self.frame)):
+                found = f"{n_strings:,} different strings in {len(self.frame):,} rows"
+                if find_kind(strings.unique().to_list(), len(self.frame)) == "text":
+                    raise text_error(self.names[j], found=f"It has {found}")
                 raise InputError(
                     "A string column of X must hold categories that rows share",
-                    f"{self.names[j]!r} has {n_strings:,} different strings in "
-                    f"{len(self.frame):,} rows, like an ID or free text",
+                    f"{self.names[j]!r} has {found}, like an ID",
                     _cure_strings(
                         self.names[j], strings.head(1000).to_list(), self._library.__name__
                     ),

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
+from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._containers import is_dask, is_tensor, open_frame
 from labelance._arrays._open import take_columns
@@ -70,7 +71,10 @@ def open_source(X: Any, *, single: bool = False) -> Source | None:
         cells = [row[0] for row in X] if rows else X
         found = _open_cells(cells, single)
         return None if found is not None and found.names == ["embedding"] else found
-    native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    try:
+        native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    except DuplicateError:  # a frame whose columns share names; opening it raises
+        return FrameSource(X)
     if isinstance(native, nw.Series):
         return _open_cells(native.to_list(), single)
     return FrameSource(X) if isinstance(native, nw.DataFrame) else None

@@ -34,6 +34,7 @@ from labelance._arrays._torch import (
     to_device,
     to_host,
 )
+from labelance._arrays._words import holds_texts, text_error
 from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
@@ -363,6 +364,8 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
         native = np.empty(0, dtype=object)
     if native.dtype.kind == "O" and native.ndim == 2:
         native = _numbers_from_objects(native, role)
+    if role == "X" and holds_texts(native):
+        raise text_error(found=f"It is a {type(data).__name__} of {native.size:,} strings")
     if native.dtype.kind not in "biuf" or native.ndim != 2:
         raise InputError(
             f"{role} must be a table of numbers with two dimensions, rows and columns",

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from labelance.exceptions import InputError
+
 Words = Literal["category", "text", "id", "date", "number"]
 
 _FEW_ROWS = 20  # in which strings of any kind may all be different
@@ -157,3 +159,43 @@ def is_missing(cell: Any) -> bool:
     if isinstance(cell, (str, bytes, list, tuple, dict, np.ndarray)):
         return False
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
+_READ = "RareLabelClassifier, advise and profile read text (page Text of the user guide)"
+
+
+def text_error(column: Any = None, *, found: str) -> InputError:
+    """Return the error of all methods that need numbers and got text.
+
+    Parameters
+    ----------
+    column : object, optional
+        The name of the column; None where X is nothing but texts.
+    found : str
+        What there is.
+    """
+    if column is None:
+        what, vectorizer = "X is text", "make_pipeline(TfidfVectorizer(), …)"
+    else:
+        what = f"Column {column!r} of X is text"
+        vectorizer = (
+            f"make_column_transformer((TfidfVectorizer(), {column!r}), remainder='passthrough')"
+        )
+    return InputError(
+        f"{what}, and this method needs numbers",
+        found,
+        f"Put a vectorizer before it, {vectorizer}, or LabelThresholds around such a pipeline; "
+        f"{_READ}",
+    )
+
+
+def holds_texts(cells: np.ndarray) -> bool:
+    """Tell whether an array is a column of strings, of which some may be missing."""
+    if cells.ndim not in (1, 2) or cells.shape[1:] not in ((), (1,)) or not cells.size:
+        return False
+    if cells.dtype.kind in "UT":
+        return True
+    if cells.dtype.kind != "O":
+        return False
+    some = [cell for cell in cells.ravel() if not is_missing(cell)]
+    return bool(some) and all(isinstance(cell, str) for cell in some)

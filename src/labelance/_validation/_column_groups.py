@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from labelance._arrays._mixed import Form, Source, open_source
+from labelance._arrays._tables import join_columns
 from labelance._arrays._words import has_no_blanks, is_missing, sample_strings
 from labelance._utils._messages import plural, show_names
-from labelance._validation._features import check_not_empty
+from labelance._validation._features import check_not_empty, validate_features
 from labelance.exceptions import InputError
 
 BlockKind = Literal["text", "embedding", "table"]
@@ -157,6 +158,31 @@ class ColumnGroups:
         parts += [f"left out: {name} ({why})" for name, why in self.omitted.items()]
         return "; ".join(parts)
 
+    def join(self, blocks: Sequence[Block], *, caller: str) -> tuple[Any, list[str]]:
+        """Return all blocks as one table of numbers for distances, and the names of its columns.
+
+        Each block has the mean squared distance of two texts without a word in common, so that
+        none decides alone which rows are near: a vector is divided by the root of its total
+        variance, and so is a table, with standardised numbers (the mean where they are missing)
+        and a column for every category. Sparse where there are texts.
+        """
+        parts, names = [], []
+        for block in blocks:
+            column = self.columns.get(block.name)
+            if isinstance(column, TextColumn):
+                parts.append(block.native)
+                names += [f"{block.name}: {term}" for term in column.terms.split("\n")]
+                continue
+            rows, own = (
+                _as_numbers(block.native, caller)
+                if column is None
+                else (block.native, [f"{block.name} {j}" for j in range(block.native.shape[1])])
+            )
+            total = float(np.var(rows, axis=0, dtype=np.float64).sum())
+            parts.append(rows / np.float32(np.sqrt(total) if total > 0 else 1.0))
+            names += own
+        return join_columns(parts), names
+
     def _check_whole(self, source: Source, caller: str) -> None:
         """Raise for texts and vectors where a table was learned."""
         if source.is_single:
@@ -227,6 +253,25 @@ def _check_same(
             )
 
 
+def _as_numbers(table: Any, caller: str) -> tuple[np.ndarray, list[str]]:
+    """Return a data frame as standardised numbers and a column for each category."""
+    found = validate_features(table, caller=caller, missing="keep")
+    columns, names = [], []
+    for j, name in enumerate(found.names or range(found.X.shape[1])):
+        cells = np.asarray(found.X[:, j], dtype=np.float64)
+        if found.categorical[j]:
+            words = found.container.categories()[j]
+            columns += [cells == code for code in range(len(words))]
+            names += [f"{name}={word}" for word in words]
+            continue
+        known = ~np.isnan(cells)
+        spread = np.std(cells[known]) if known.any() else 0.0
+        cells = np.where(known, cells, np.mean(cells[known]) if known.any() else 0.0)
+        columns.append((cells - cells.mean()) / (spread if spread > 0 else 1.0))
+        names.append(str(name))
+    return np.column_stack(columns).astype(np.float32), names
+
+
 def _as_table(native: Any) -> Block:
     return Block("table", "table", native)
 
@@ -235,9 +280,13 @@ def _quote(names: Sequence[Any]) -> str:
     return show_names([repr(name) for name in names])
 
 
-def _nothing_left(omitted: Mapping[Any, str], caller: str) -> InputError:
+class NothingLeftError(InputError):
+    """X has ids, dates and empty columns alone."""
+
+
+def _nothing_left(omitted: Mapping[Any, str], caller: str) -> NothingLeftError:
     reasons = [f"{name!r}: {why}" for name, why in omitted.items()]
-    return InputError(
+    return NothingLeftError(
         f"{caller} needs a column that it can learn from",
         show_names(reasons, 5),
         "Pass other columns: texts that differ, numbers or categories",

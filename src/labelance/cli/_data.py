@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -22,12 +23,15 @@ import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils._messages import did_you_mean, is_number
 from labelance.cli._console import errors, say
 from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, LabelanceWarning
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
     from labelance.imbalance import ImbalanceProfile
 
+# What readers warn of that is no concern of a command that copies rows, or leaves ids out itself.
+ABOUT_TEXTS = "Most rows have a (string|text) of their own"
+ABOUT_IDS = rf"{ABOUT_TEXTS}|.* counts the rows"
 STREAM = "-"  # standard input or output in place of a file
 
 Protocol = Literal["paper"] | None
@@ -151,11 +155,17 @@ class Source:
         self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
 
+    def load_mixed(self) -> MultiLabelDataset:
+        """Read the data for what takes texts, and leaves ids out itself."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ABOUT_IDS, LabelanceWarning)
+            return self.load()
+
     @contextmanager
     def open(self, memory: str | None) -> Iterator[MultiLabelDataset]:
         """Load the data, with features on disk where a limit of memory is given."""
         if memory is None:
-            yield self.load()
+            yield self.load_mixed()
             return
         path, options = self.large_file()
         with labelance.outofcore.open_dataset(path, memory=memory, **options) as dataset:
@@ -309,22 +319,38 @@ def _flag(name: str) -> str:
 
 
 def measure(
-    dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
+    dataset: MultiLabelDataset,
+    *,
+    n_neighbors: int,
+    scale: Any,
+    subsample: int,
+    on_disk: bool = False,
 ) -> ImbalanceProfile:
-    """Profile the data of a command; 0 skips the neighbors, or takes all rows."""
+    """Profile the data of a command; 0 skips the neighbors, or takes all rows.
+
+    Texts are read, and ids left out, but for data ``on_disk``, which are not read as a whole.
+    """
+    from labelance.datasets._dataset import find_texts
+
+    nominal: Any = dataset.categorical_features
+    X, names = dataset.values, dataset.feature_names
+    if not dataset.n_features:
+        X, nominal = None, None
+    elif not on_disk and find_texts(dataset):
+        X, nominal = dataset.X, None
     with (
         errors_with_names(dataset.feature_names, dataset.label_names),
         rewording(_hint_at_subsample),
     ):
         return labelance.profile(
-            dataset.values,
+            X,
             dataset.Y,
             n_neighbors=n_neighbors or None,
             scale=scale,
-            categorical_features=dataset.categorical_features,
+            categorical_features=nominal,
             missing="distance",
             label_names=dataset.label_names,
-            feature_names=dataset.feature_names,
+            feature_names=names,
             subsample=subsample or None,
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import labelance
+from labelance._utils._messages import show_names
 from labelance.cli._console import (
     errors,
     long_work,
@@ -64,7 +65,13 @@ def describe(
     """
     with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
         tell(f"Measuring {dataset.n_samples} rows")
-        result = measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
+        result = measure(
+            dataset,
+            n_neighbors=n_neighbors,
+            scale=scale,
+            subsample=subsample,
+            on_disk=memory is not None,
+        )
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:
@@ -234,7 +241,13 @@ def profile(
     """
     check_page(output, force)
     with report_kept_files(output), source.open(memory) as dataset:
-        found = _measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
+        found = _measure(
+            dataset,
+            n_neighbors=n_neighbors,
+            scale=scale,
+            subsample=subsample,
+            on_disk=memory is not None,
+        )
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
 
@@ -256,11 +269,17 @@ def compare(
     force: ForceOption = False,
 ) -> None:
     """Write a page that shows data before and after a sampler, side by side."""
+    from labelance.datasets._dataset import find_texts, leave_out
+
     check_page(output, force)
     options: dict[str, Any] = {"n_neighbors": n_neighbors, "scale": scale, "subsample": subsample}
     with report_kept_files(output):
-        first = _measure(source.load(), **options)
-        second = _measure(_load_after(source, after), **options)
+        datasets = source.load_mixed(), _load_after(source, after)
+        # Copied texts have another vocabulary, so that the two would have no feature in common.
+        texts = list(dict.fromkeys(name for one in datasets for name in find_texts(one)))
+        if texts:
+            say(f"note: texts and ids are not compared: {show_names(texts, 5)}", to=errors)
+        first, second = (_measure(leave_out(one, texts), **options) for one in datasets)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)
     say(
         f"{output}: {first.n_samples} -> {second.n_samples} rows, "
@@ -278,17 +297,15 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
     """Read AFTER like DATA, or as `labelance resample` wrote it, with its labels in columns."""
     alike = replace(source, data=after)
     try:
-        return alike.load()
+        return alike.load_mixed()
     except InputError as problem:
         try:
             own: dict[str, Any] = dict.fromkeys(_HOW_TO_READ)
-            return replace(alike, **own).load()
+            return replace(alike, **own).load_mixed()
         except InputError:
             raise problem from None
 
 
-def _measure(
-    dataset: MultiLabelDataset, *, n_neighbors: int, scale: Any, subsample: int
-) -> ImbalanceProfile:
+def _measure(dataset: MultiLabelDataset, **options: Any) -> ImbalanceProfile:
     with long_work(f"Looking at {dataset.n_samples} rows"):
-        return measure(dataset, n_neighbors=n_neighbors, scale=scale, subsample=subsample)
+        return measure(dataset, **options)

@@ -26,6 +26,8 @@ from labelance.cli._console import (
     say,
 )
 from labelance.cli._data import (
+    ABOUT_IDS,
+    ABOUT_TEXTS,
     STREAM,
     ForceOption,
     Format,
@@ -110,12 +112,16 @@ def resample(
 
 def _load(source: Source, sampler: Any) -> MultiLabelDataset:
     """Read the data; ids are no worry of a sampler that copies them and compares nothing."""
-    from labelance.outofcore._resample import only_copies_rows
+    from labelance.outofcore._resample import check_no_texts, only_copies_rows
 
     with warnings.catch_warnings():
         if only_copies_rows(sampler):
-            warnings.filterwarnings("ignore", ".*nothing can be learned of that", LabelanceWarning)
-        return source.load()
+            warnings.filterwarnings("ignore", ABOUT_IDS, LabelanceWarning)
+        else:  # an error
+            warnings.filterwarnings("ignore", ABOUT_TEXTS, LabelanceWarning)
+        dataset = source.load()
+    check_no_texts(sampler, dataset, split_names(source.categorical) or ())
+    return dataset
 
 
 def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> bool:

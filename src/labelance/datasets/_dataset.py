@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -15,6 +16,7 @@ from scipy.sparse import csr_array, issparse
 from labelance._arrays._cells import have_same_bits, label_dtype
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import check_structure, narrow_indices
+from labelance._arrays._words import Words, find_kind, is_free_text
 from labelance._utils._messages import optional_import, shorten
 from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError, LabelFormatError
@@ -131,7 +133,8 @@ class MultiLabelDataset:
         """The features as samplers and learners take them.
 
         These are ``values``, or, where dense features are nominal, a pandas frame in which those
-        are categoricals: as codes they would be taken for numbers without notice.
+        are categoricals: as codes they would be taken for numbers without notice. Texts and ids,
+        of which most rows have their own, are strings.
         """
         return _feature_frame(self) if self._is_coded else self._array
 
@@ -223,9 +226,10 @@ class MultiLabelDataset:
         ----------
         as_frame : bool or "auto", default="auto"
             Whether they are pandas frames. With "auto" they are if a dense X has nominal
-            features: as categoricals these cannot be taken for numbers, as their codes can.
-            Otherwise X is an array, dense or sparse as it is, and y a dense table of zeros and
-            ones, since scikit-learn's cross-validation does not take a sparse one.
+            features: as categoricals (texts and ids as strings) these cannot be taken for numbers,
+            as their codes can. Otherwise X is an array, dense or sparse as it is, and y a dense
+            table of zeros and ones, since scikit-learn's cross-validation does not take a sparse
+            one.
 
         Examples
         --------
@@ -325,6 +329,32 @@ def _import_pandas() -> Any:
     return optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
 
 
+def find_texts(data: MultiLabelDataset) -> dict[str, Words]:
+    """Return the nominal features of which most rows have a string of their own, and their kinds.
+
+    They are texts, ids or dates, and no categories. A category that no row has counts, too.
+    """
+    return {
+        name: find_kind(values, data.n_samples)
+        for name, values in zip(data.feature_names, data.categories)
+        if values and is_free_text(len(values), data.n_samples)
+    }
+
+
+def leave_out(data: MultiLabelDataset, names: Sequence[str]) -> MultiLabelDataset:
+    """Return a dataset without some features."""
+    if not names:
+        return data
+    kept = np.array([j for j, one in enumerate(data.feature_names) if one not in names], dtype=int)
+    return replace(
+        data,
+        values=data.values[:, kept],
+        feature_names=tuple(data.feature_names[j] for j in kept),
+        categorical_features=data.categorical_features[kept],
+        categories=tuple(data.categories[j] for j in kept),
+    )
+
+
 def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
     """Return a pandas column for every feature, in order; numbers of a sparse X stay sparse."""
     pandas = _import_pandas()
@@ -344,6 +374,10 @@ def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
         },
         index=index,
     )
+    texts = find_texts(data)
+    is_text = [name in texts for name, values in zip(data.feature_names, data.categories) if values]
+    for i in np.flatnonzero(is_text).tolist():  # as categories they would be like others
+        words[i] = words[i].astype(object).where(words[i].notna(), None)
     frame: pd.DataFrame = pandas.concat([numeric, words], axis=1)
     frame = frame.iloc[:, np.argsort(np.argsort(nominal, kind="stable"))]
     frame.columns = pandas.Index(data.feature_names)

@@ -19,6 +19,7 @@ from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._column_groups import ColumnGroups, NothingLeftError
 from labelance._validation._labels import Labels, count_known, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local import (
@@ -94,6 +95,9 @@ class ImbalanceProfile(ProfileValues):
         The rarer value, 0 or 1, of every label.
     type_counts : ndarray of shape (n_labels, 4) or None
         Each label's minority cells that are safe, borderline, rare and outliers.
+    read_as : str or None
+        How texts and vectors in X were read, and which columns were left out; None where X is
+        a table.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,6 +135,8 @@ class ImbalanceProfile(ProfileValues):
         result["type_shares"] = shares and {kind: _plain(share) for kind, share in shares.items()}
         result["constant_labels"] = [_plain(name) for name in self.constant_labels]
         table = {name: values.tolist() for name, values in self.columns.items()}
+        if self.read_as is not None:
+            result["read_as"] = self.read_as
         result["labels"] = [
             {"label": _plain(label)} | {name: _plain(value) for name, value in zip(table, row)}
             for label, row in zip(self.label_names, zip(*table.values()))
@@ -223,8 +229,10 @@ def profile(
 
     Parameters
     ----------
-    X : array-like, sparse, data frame or None
-        The features, of shape (n_samples, n_features). None leaves out what needs them.
+    X : array-like, sparse, data frame, list of texts or None
+        The features, of shape (n_samples, n_features). None leaves out what needs them. Texts
+        (a list of them, or columns of a frame) become the TF-IDF of their words; these, columns of
+        vectors and the rest of the table count alike in distances. Ids and dates are left out.
     y : array-like, sparse or data frame of shape (n_samples, n_labels)
         The labels, zeros and ones. Unknown cells (NaN) are left out and counted: measures of single
         labels and types are those of known cells, and measures of whole rows are nan.
@@ -276,6 +284,9 @@ def profile(
     """
     labels = validate_labels(y, caller="profile", needs_all=None)
     n_samples = labels.Y.shape[0]
+    read_as = None
+    if categorical_features is None:
+        X, read_as, feature_names = _read_columns(X, feature_names)
     n_features = None if X is None else count_features(X, n_samples, caller="profile")
     rows = None
     if neighborhood is None and X is not None and n_neighbors is not None:
@@ -308,7 +319,19 @@ def profile(
         neighborhood=neighborhood,
         local=local,
     )
-    return _assemble(_names(label_names, labels), n_features, data)
+    return _assemble(_names(label_names, labels), n_features, data, read_as)
+
+
+def _read_columns(X: Any, names: Sequence[Any] | None) -> tuple[Any, str | None, Any]:
+    """Return X as a table of numbers, how texts and vectors in it were read, and column names."""
+    try:
+        groups, blocks = ColumnGroups.fit(X, caller="profile")
+    except NothingLeftError as error:
+        return None, f"left out: {error.found}", None
+    if groups.whole:
+        return X, None, names
+    joined, names = groups.join(blocks, caller="profile")
+    return joined, groups.summary(), names
 
 
 def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None:
@@ -349,6 +372,7 @@ def _assemble(
     names: tuple[Any, ...],
     n_features: int | None,
     data: ProfiledData,
+    read_as: str | None,
 ) -> ImbalanceProfile:
     Y, unknown, local = data.Y, data.unknown, data.local
     n_samples, n_labels = Y.shape
@@ -386,6 +410,7 @@ def _assemble(
         minority_value=minority_values(Y, unknown),
         type_counts=None if local is None else local.type_counts,
         _data=data,
+        read_as=read_as,
     )
 
 

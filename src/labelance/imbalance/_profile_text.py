@@ -23,7 +23,8 @@ _RARE = 3.0  # MeanImR: rows without a label for each row with it, on average ov
 
 def draw_text(profile: ProfileValues, top: int) -> str:
     """Return the profile as lines of text: overall measures, types, table of labels."""
-    parts = [_shape(profile), _overall(profile), _types(profile), _text_table(profile, top)]
+    read = f"\n{profile.read_as}" if profile.read_as else ""
+    parts = [_shape(profile) + read, _overall(profile), _types(profile), _text_table(profile, top)]
     if profile.n_labels > top:
         parts.append("\n".join(_aligned(_band_rows(profile))))
     parts.append(_listed(profile.constant_labels, "constant label"))

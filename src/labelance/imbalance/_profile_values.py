@@ -83,6 +83,7 @@ class ProfileValues:
     type_counts: NDArray[np.int64] | None
     # What the page looks at once more, kept as given; the numbers above are all a user needs.
     _data: ProfiledData | None = field(repr=False)
+    read_as: str | None = None
 
     @property
     def constant_labels(self) -> tuple[Any, ...]:

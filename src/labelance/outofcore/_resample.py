@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from labelance._utils._messages import did_you_mean, show_names
 from labelance._validation._categorical import mask_of_columns
 from labelance._validation._labels import validate_labels
 from labelance.datasets import MultiLabelDataset
+from labelance.datasets._dataset import find_texts
 from labelance.datasets.formats._text_file import parse_amount
 from labelance.exceptions import InputError
 from labelance.outofcore._dataset import (
@@ -184,6 +185,7 @@ def _resample_table(
     header = blocks.read_header()
     sampler = adapt_sampler(sampler, header)
     dataset = read_to_disk(blocks, header, here)
+    check_no_texts(sampler, dataset)
     if not only_copies_rows(sampler):
         blocks.warn_of_identifiers(dataset)
     with warning_with_names(dataset.Y, dataset.label_names):
@@ -199,6 +201,28 @@ def _resample_table(
 def only_copies_rows(sampler: BaseMultiLabelSampler) -> bool:
     """Tell whether a sampler looks at no feature, so that these may be anything."""
     return bool(sampler._validation_options().get("only_rows", False))
+
+
+def check_no_texts(
+    sampler: BaseMultiLabelSampler, data: MultiLabelDataset, categorical: Collection[str] = ()
+) -> None:
+    """Raise for columns of texts and ids, which no sampler can mix.
+
+    Their codes would pair the text of a row with another row's numbers and labels. ``categorical``
+    are columns that the caller calls so.
+    """
+    texts = {name: kind for name, kind in find_texts(data).items() if name not in categorical}
+    if only_copies_rows(sampler) or not texts:
+        return
+    name, kind = next(iter(texts.items()))
+    what = "text" if kind == "text" else "an id"
+    ignored = list(texts)
+    raise InputError(
+        f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}",
+        "Most rows have a string of their own there",
+        "Vectorize text first, use a sampler that only copies rows (MLROS), or leave the column "
+        f"out with ignore={ignored[:5]}; the page Text of the user guide has models for text",
+    )
 
 
 def _resample_array(

@@ -507,7 +507,11 @@ def test_words_that_are_others_in_every_row_are_warned_of(tmp_path, ending):
         text = "\n".join(["title,beat,key,sad", *rows, ""])
         path.write_text(text.replace(",", "\t") if ending == "tsv" else text)
 
-    write(20, lambda t: f"song {t}")
+    write(20, lambda t: f"the song {t}")
+    with pytest.warns(LabelanceWarning, match=r"text of their own in 'title', .*page Text"):
+        data = read_multilabel(path, labels=-1)
+    assert data.X["title"].tolist() == [f"the song {t}" for t in range(20)]
+    write(20, lambda t: f"song-{t}")
     with pytest.warns(LabelanceWarning, match=r"of their own in 'title', .* ids") as caught:
         data = read_multilabel(path, labels=-1)
     assert caught[0].filename == __file__

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,10 +14,10 @@ import numpy as np
 
 from labelance._arrays._cells import stored_columns
 from labelance._arrays._containers import stored_values
-from labelance._arrays._words import counts_rows, is_free_text
+from labelance._arrays._words import counts_rows
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import warn_user
-from labelance.datasets._dataset import MultiLabelDataset
+from labelance.datasets._dataset import MultiLabelDataset, find_texts, leave_out
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
 from labelance.datasets.formats._compression import (
     compress,
@@ -251,7 +250,10 @@ def read_multilabel(
         about_rows -= {"ignore"}  # they name their features themselves
     found = read(file, **{name: options[name] for name in about_rows})
     if isinstance(found, MultiLabelDataset):
-        return _leave_out(found, file, ignore) if ignore else found
+        if not ignore:
+            return found
+        ignored = find_columns(file, found.feature_names, ignore, "ignore")
+        return leave_out(found, [found.feature_names[j] for j in ignored])
     missing = missing_labels or ("error" if unknown is None else "keep")
     data = split_labels(
         found, labels, present, missing, multi_class or "error", label_separator, unknown
@@ -262,19 +264,6 @@ def read_multilabel(
     elif kind == "parquet" and found.labels is None:  # files of our own declare categories
         warn_of_identifiers(data)
     return data
-
-
-def _leave_out(data: MultiLabelDataset, file: TextFile, ignore: Sequence[str]) -> MultiLabelDataset:
-    """Return a dataset without some features."""
-    ignored = find_columns(file, data.feature_names, ignore, "ignore")
-    kept = np.delete(np.arange(data.n_features), ignored)
-    return replace(
-        data,
-        values=data.values[:, kept],
-        feature_names=tuple(data.feature_names[j] for j in kept),
-        categorical_features=data.categorical_features[kept],
-        categories=tuple(data.categories[j] for j in kept),
-    )
 
 
 def warn_of_identifiers(
@@ -290,29 +279,32 @@ def warn_of_identifiers(
     last: Any = data.values[-1] if dense else ()
     named = categorical or ()
     option = "" if categorical is None else ", or name it in categorical=[…] if it is meant"
-    texts = [
-        name
-        for name, values in zip(data.feature_names, data.categories)
-        if values and is_free_text(len(values), data.n_samples) and name not in named
-    ]
+    words = {name: kind for name, kind in find_texts(data).items() if name not in named}
+    texts = [name for name, kind in words.items() if kind == "text"]
     counted = [
         name
         for name, values, column, end in zip(data.feature_names, data.categories, first, last)
         if values is None and counts_rows(column, end, n) and name not in named
     ]
+    nothing = ", and nothing can be learned of that"
     for names, what, more in (
-        (counted, "{} counts the rows, as ids and an index do", ""),
+        (counted, f"{{}} counts the rows, as ids and an index do{nothing}", ""),
+        (
+            [name for name in words if name not in texts],
+            f"Most rows have a string of their own in {{}}, as ids do{nothing}",
+            option,
+        ),
         (
             texts,
-            "Most rows have a string of their own in {}, as ids and free text do",
+            "Most rows have a text of their own in {}, which profile, advise and "
+            "RareLabelClassifier read (page Text of the user guide); other methods do not",
             option,
         ),
     ):
         if names:
             shown = ", ".join(map(repr, names[:5])) + ", …" * (len(names) > 5)
             warn_user(
-                f"{what.format(shown)}, and nothing can be learned of that. Leave it out with "
-                f"ignore={names[:5]}{more}.",
+                f"{what.format(shown)}. Leave it out with ignore={names[:5]}{more}.",
                 LabelanceWarning,
             )
 
