@@ -133,7 +133,8 @@ class BaseMultiLabelClassifier(
         self._sparse_labels = data.labels.container.kind == "sparse"
         self._label_sets = isinstance(data.labels.container, LabelSets)
         self.n_labels_ = data.Y.shape[1]
-        self.classes_ = [np.array([0, 1])] * self.n_labels_
+        # As scikit-learn has it where predict_proba of many labels is one array.
+        self.classes_ = np.arange(self.n_labels_)
         self.label_names_ = data.labels.names
 
     def predict_proba(self, X: Any) -> Any:

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance import metrics
 from labelance.exceptions import InputError, UndefinedLabelWarning
+from labelance.learners import MLkNN
 
 CLASSIFIERS = {
     "list of (n, 2)": KNeighborsClassifier(3),
@@ -96,6 +97,15 @@ def test_two_labels_are_not_two_classes(data):
         warnings.simplefilter("ignore")  # two iterations do not converge
         mlp.fit(X, Y[:, :2])
     assert metrics.label_scores(mlp, X).shape == (len(X), 2)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+@pytest.mark.parametrize("outer", [make_pipeline, lambda model: GridSearchCV(model, {}, cv=2)])
+def test_labels_inside_a_pipeline_are_not_classes(data, q, outer):
+    X, Y = data
+    Y = Y[:, :q]
+    expected = MLkNN().fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(metrics.label_scores(outer(MLkNN()).fit(X, Y), X), expected)
 
 
 def test_single_label_keeps_its_column():

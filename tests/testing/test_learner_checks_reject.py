@@ -195,6 +195,13 @@ class NeedsManyRows(Broken):
         return super().fit(X, Y)
 
 
+class ListsClasses(Broken):
+    def fit(self, X, Y):
+        super().fit(X, Y)
+        self.classes_ = [np.array([0, 1])] * self.n_labels_
+        return self
+
+
 class TakesAnything(Broken):
     def fit(self, X, Y):
         try:
@@ -254,6 +261,7 @@ REJECTED_BY = {
     "pickles": [HoldsALambda, LosesItsState],
     "works_in_a_pipeline": [OnlyTrainingRows],
     "works_in_cross_validation": [NeedsManyRows],
+    "works_in_cross_val_predict": [ListsClasses, PairsInAList],
     "bad_labels_are_refused": [TakesAnything, OwnErrors],
     "must_be_fitted": [GuessesBeforeFit],
     "learns_from_hostile_data": [NeedsManyRows, CentersInPlace],

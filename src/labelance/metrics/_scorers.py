@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from labelance._utils._messages import did_you_mean
 from labelance.exceptions import InputError
@@ -82,6 +83,9 @@ def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
 
 def _single_label(estimator: Any, response: Any) -> Any:
     """Take the column of class 1 where scikit-learn speaks of the classes of a single label."""
+    while isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_"):
+        is_pipeline = isinstance(estimator, Pipeline)  # its classes may be the numbers of labels
+        estimator = estimator[-1] if is_pipeline else estimator.best_estimator_
     classes = getattr(estimator, "classes_", None)
     if classes is None or getattr(estimator, "multilabel_", False):
         return response

@@ -17,7 +17,7 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import cross_val_predict, cross_validate
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -274,6 +274,21 @@ def check_works_in_cross_validation(learner: Any) -> None:
         values = results[f"test_{name}"]
         assert len(values) == 2, f"two folds gave {len(values)} values of {name}"
         assert ((values >= 0) & (values <= 1)).all(), f"{name} is {values}"
+
+
+def check_works_in_cross_val_predict(learner: Any) -> None:
+    """``cross_val_predict`` gives out-of-fold scores: ``classes_`` are the numbers of labels."""
+    X, Y = sampler_data()
+    folds = list(IterativeStratifiedKFold(2, random_state=0).split(X, Y))
+    for labels in (Y, Y[:, :2], Y[:, :1]):
+        expected = np.empty(labels.shape)
+        for train, test in folds:
+            model = clone(learner).fit(X[train], labels[train])
+            numbers = np.arange(labels.shape[1])
+            assert_array_equal(model.classes_, numbers, "classes_ are no numbers of labels")
+            expected[test] = model.predict_proba(X[test])
+        scores = cross_val_predict(learner, X, labels, cv=folds, method="predict_proba")
+        assert_array_equal(scores, expected, "cross_val_predict changed the scores")
 
 
 def check_bad_labels_are_refused(learner: Any) -> None:
