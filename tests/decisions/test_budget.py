@@ -334,6 +334,17 @@ def test_bad_budgets_are_errors(wrong, message):
         decide_within_budget(arguments.pop("y_proba"), **arguments)
 
 
+@pytest.mark.parametrize("many", [2**62, 2**63, 2**64 - 1])
+def test_a_budget_of_more_than_all_cells_is_no_limit(many):
+    p = probabilities(4, 3, 0)
+    expected = decide_within_budget(p, per_label=4).y.toarray()
+    for budget in ({"per_label": many}, {"per_label": [many] * 3}, {"total": many}):
+        assert_array_equal(decide_within_budget(p, **budget).y.toarray(), expected)
+    both = {"per_row": 3, "utility": "macro_recall"}
+    expected = decide_within_budget(p, total=12, **both).y.toarray()
+    assert_array_equal(decide_within_budget(p, total=many, **both).y.toarray(), expected)
+
+
 def test_bad_input_of_rules_is_refused(labelled):
     y, p = labelled
     with pytest.raises(InputError, match="must be macro_f1"):

@@ -266,7 +266,7 @@ def test_without_calibration_a_budget_floods_rare_labels(bare):
     y, _, scores = bare
     q = find_calibration(y[:2000], scores[:2000]).predict_proba(scores[2000:])
     counts = [
-        decide_within_budget(table, total=1000, utility="precision").n_predicted
+        decide_within_budget(table, per_row=1, total=1000, utility="precision").n_predicted
         for table in (scores[2000:], q)
     ]
     assert counts[0][3] > 500 > 5 > counts[1][3]
@@ -280,3 +280,27 @@ def test_a_calibration_gives_numbers_far_from_the_scores_that_it_was_found_on():
     assert np.isfinite(found.predict_proba([[900.0, -900.0]])).all()
     with pytest.raises(InputError, match=r"in \[0, 1\]"):
         find_calibration(y, rng.random((80, 2))).predict_proba([[1.2, 0.5]])
+
+
+@pytest.mark.parametrize("sample_weight", [None, np.linspace(0.3, 1, 60)])
+def test_the_place_of_a_label_does_not_matter(sample_weight):
+    """Scores a hair apart: numbers near 600 would not tell them apart."""
+    scores = np.repeat(1e-13 * np.arange(60.0)[:, None], 300, axis=1)
+    y = (scores >= scores[30]).astype(int)
+    found = find_calibration(y, scores, method="isotonic", sample_weight=sample_weight)
+    assert_array_equal(found.predict_proba(scores), y)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("as_margins", [False, True])
+def test_scores_of_cells_that_do_not_count_do_not_matter(bare, method, as_margins):
+    y, _, scores = (part[:400] for part in bare)
+    scores = np.log(scores + 1e-9) if as_margins else scores
+    weight, unknown = np.ones(400), y.astype(float)
+    weight[::7], unknown[3::5, 1], unknown[7:, 3] = 0, np.nan, np.nan
+    options = {"method": method, "sample_weight": weight}
+    expected = find_calibration(unknown, scores, **options).predict_proba(scores)
+    for other in (-1e6, 0.5, 40.0):
+        changed = np.where(np.isnan(unknown) | (weight[:, None] == 0), other, scores)
+        found = find_calibration(unknown, changed, **options).predict_proba(scores)
+        assert_array_equal(found, expected)

@@ -374,3 +374,31 @@ def test_conditions_hold_on_the_rows_they_were_found_on(scored):
     assert (sure.n_found[told] >= 0.8 * sure.n_predicted[told]).all()
     full = find_thresholds(y, known, objective=PrecisionAtRecall(0.9))
     assert (full.n_found >= 0.9 * full.n_positive).all()
+
+
+@pytest.mark.parametrize("objective", ["f1", "gmean", "balanced_accuracy", "micromacro"])
+@pytest.mark.parametrize("weight", [0.1, 0.3, 1e-9, 7e5])
+def test_ties_of_equal_weights_are_those_of_no_weights(objective, weight):
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 2, (40, 300)), rng.integers(0, 9, (40, 300)) / 8
+    options = {"objective": objective, "shrinkage": 0}
+    expected = find_thresholds(y, scores, **options).thresholds
+    for table in (scores, sp.csr_array(scores)):
+        found = find_thresholds(y, table, sample_weight=np.full(40, weight), **options)
+        assert_array_equal(found.thresholds, expected)
+
+
+@pytest.mark.parametrize("shrinkage", [0, "auto"])
+def test_ties_of_weighted_rows_are_those_of_sparse_scores(shrinkage):
+    rng = np.random.default_rng(1)
+    y, scores = rng.integers(0, 2, (40, 300)), rng.integers(0, 4, (40, 300)) / 3
+    weight = rng.choice([0.1, 0.2, 0.7], 40)
+    found = [
+        find_thresholds(y, table, sample_weight=weight, shrinkage=shrinkage).thresholds
+        for table in (scores, sp.csr_array(scores))
+    ]
+    reverse = find_thresholds(
+        y[::-1], scores[::-1], sample_weight=weight[::-1], shrinkage=shrinkage
+    )
+    for other in (found[1], reverse.thresholds):
+        assert_array_equal(other, found[0])

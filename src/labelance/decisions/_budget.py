@@ -29,6 +29,7 @@ _CODES = {name: code for code, name in enumerate(get_args(Utility))}
 F1, RECALL, PRECISION, BALANCED, COVERAGE, INSTANCE = _CODES.values()
 _LINEAR = ("macro_recall", "balanced_accuracy", "precision")
 _RISE = 1e-6  # of the value: a pass or a rule that gains less is the last
+_NO_LIMIT = 2**62  # more cells than any batch has
 _FEW = 5  # expected positives: below, the value of expected counts is not the expected value
 
 
@@ -821,12 +822,12 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
             f"Got {per_label!r}",
             "Try per_label=100",
         )
-    return np.broadcast_to(caps, q).astype(np.int64)
+    return np.broadcast_to(np.minimum(caps, _NO_LIMIT), q).astype(np.int64)
 
 
 def _check_total(total: Any) -> int | None:
     if total is None or (_is_count(total) and total >= 0):
-        return total
+        return total if total is None else min(int(total), _NO_LIMIT)
     raise InputError("total must be an integer >= 0", f"Got {total!r}", "Try total=1000")
 
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.isotonic import IsotonicRegression
 
 from labelance._arrays._containers import column_counts
 from labelance._classifier import (
@@ -26,7 +26,7 @@ from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
+from labelance._validation._labels import known_cells, take_unknown
 from labelance._validation._predictions import validate_score_table, validate_scores
 from labelance.decisions._held_out import (
     HeldOutScores,
@@ -46,7 +46,6 @@ _NEWTON_STEPS = 60
 _SOFT = (
     0.05  # none of 100 votes is no impossibility; the best Brier loss of several on nine datasets
 )
-_APART = 2.0  # labels lie in [0, 1] + 2j of one line, so that one regression serves them all
 
 
 class LabelCalibration(WeightedClassifier):
@@ -303,8 +302,12 @@ def find_calibration(
     Y, unknown, table = scored.Y, scored.unknown, np.asarray(scored.scores, dtype=float)
     if rows is not None:
         Y, unknown, table = Y[rows], take_unknown(unknown, rows), table[rows]
-    inside = ((table >= 0) & (table <= 1)).all()
-    margin = None if inside else float(table.std()) or 1.0
+    known_here = known_cells(unknown)
+    seen = table if known_here is None else table[known_here]
+    inside = ((seen >= 0) & (seen <= 1)).all()
+    margin = None if inside else float(seen.std()) or 1.0
+    if known_here is not None:
+        table = np.where(known_here, table, 0.0)  # unknown cells weigh nothing, whatever they are
     found = fit_calibrators(
         Y,
         _open_margins(table, margin),
@@ -450,33 +453,32 @@ def _loss(z: Floats, target: Floats, w: Floats, slope: Floats, intercept: Floats
 
 @dataclass(frozen=True, eq=False)
 class IsotonicSteps:
-    """Increasing functions, one for every column, on consecutive parts of one line."""
+    """Increasing functions, one for every column: scores, and the probabilities of these."""
 
-    regression: IsotonicRegression
-    lowest: Floats
-    highest: Floats
+    steps: list[tuple[Floats, Floats]]
 
     def __call__(self, scores: Floats) -> Floats:
         """Return probabilities; scores beyond those that were seen get the outermost one."""
-        shift = _APART * np.arange(scores.shape[1])
-        inside = np.clip(scores, self.lowest, self.highest) + shift
-        found = self.regression.predict(inside.ravel()).reshape(scores.shape)
-        return np.clip(found - shift, 0, 1)
+        return np.column_stack([np.interp(own, *known) for own, known in zip(scores.T, self.steps)])
 
 
 def fit_isotonic_steps(present: Floats, scores: Floats, weight: Floats | None) -> IsotonicSteps:
-    """Fit an increasing function to every column, in one regression.
+    """Fit an increasing function to the cells of every column that weigh something."""
+    w = np.ones((len(scores), 1)) if weight is None else weight.reshape(len(scores), -1)
+    weights = np.broadcast_to(w, scores.shape)
+    return IsotonicSteps([_fit_steps(*column) for column in zip(present.T, scores.T, weights.T)])
 
-    Column j is moved up by 2j, its scores and its labels, so that no column reaches into the next
-    and violators are pooled within columns only.
+
+def _fit_steps(present: Floats, scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Fit one function; equal scores count together, and the inner scores of a step go.
+
+    scikit-learn's ``IsotonicRegression`` takes scores for equal that differ by less than 1e-15.
     """
-    shift = _APART * np.arange(scores.shape[1])
-    shared, lowest, highest = None, scores.min(axis=0), scores.max(axis=0)
-    if weight is not None:
-        weight = np.broadcast_to(weight.reshape(len(scores), -1), scores.shape)
-        lowest = np.where(weight > 0, scores, np.inf).min(axis=0)
-        highest = np.where(weight > 0, scores, -np.inf).max(axis=0)
-        shared = weight.ravel()
-    regression = IsotonicRegression(out_of_bounds="clip")
-    regression.fit((scores + shift).ravel(), (present + shift).ravel(), sample_weight=shared)
-    return IsotonicSteps(regression, lowest, highest)
+    seen = weight > 0
+    different, place = np.unique(scores[seen], return_inverse=True)
+    total = np.bincount(place, weights=weight[seen])
+    shares = np.bincount(place, weights=(weight * present)[seen]) / total
+    found: Floats = isotonic_regression(shares, weights=total).x
+    ends = np.ones(len(found), dtype=bool)
+    ends[1:-1] = (found[1:-1] != found[:-2]) | (found[1:-1] != found[2:])
+    return different[ends], np.clip(found[ends], 0, 1)

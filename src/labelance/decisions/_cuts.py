@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from labelance._validation._arguments import Weights, take_weights
 from labelance.decisions._objectives import Objective, objective_value
 
+_SUM_BITS = 50  # of the sum of all weights: a double has 53, and F doubles a sum
+
 
 class Counts(NamedTuple):
     """Positives among the rows that a threshold chooses, and how many it chooses; or weights."""
@@ -69,6 +71,17 @@ class Cuts(NamedTuple):
         return float(np.nextafter(most, np.inf) if none else best)
 
 
+def round_weights(weight: Weights) -> Weights:
+    """Return weights, rounded to a common power of two so that their sums have no error.
+
+    So sums do not depend on their order, and ties of equal weights are those of ones.
+    """
+    if weight is None:
+        return None
+    shift = _SUM_BITS - np.frexp(weight.sum())[1]
+    return np.ldexp(np.rint(np.ldexp(weight, shift)), -shift)
+
+
 class ScoredRows(NamedTuple):
     """Scores of rows whose labels are known, read label by label.
 
@@ -90,7 +103,8 @@ class ScoredRows(NamedTuple):
     ) -> ScoredRows:
         """Return tables of rows, made ready to be read by label."""
         columns = scores if isinstance(scores, np.ndarray) else scores.tocsc()
-        return cls(Y.tocsc(), columns, None if unknown is None else unknown.tocsc(), weight)
+        hidden = None if unknown is None else unknown.tocsc()
+        return cls(Y.tocsc(), columns, hidden, round_weights(weight))
 
     def n_positive(self) -> np.ndarray:
         """Return how many rows have each label, or their weight."""

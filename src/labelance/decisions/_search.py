@@ -23,7 +23,7 @@ from labelance._validation._arguments import (
 from labelance._validation._categorical import name_columns
 from labelance._validation._labels import count_known, take_unknown
 from labelance._validation._predictions import validate_scores
-from labelance.decisions._cuts import Counts, Cuts, ScoredRows
+from labelance.decisions._cuts import Counts, Cuts, ScoredRows, round_weights
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.decisions._objectives import (
     MEASURES,
@@ -143,7 +143,7 @@ def find_thresholds(
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
     if rows is not None:
         data = data.take(rows)
-    data = data._replace(weight=weight)
+    data = data._replace(weight=round_weights(weight))
     if objective == "micromacro":
         own = values = _micromacro(data)
         objective = "f1"
