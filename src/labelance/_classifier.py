@@ -256,6 +256,7 @@ def inherit_input_tags(estimator: Any, tags: Any) -> Any:
 class WeightedClassifier(BaseMultiLabelClassifier):
     """Base of learners whose rows may have weights, which they hand to their estimators."""
 
+    _needs_only_rows: ClassVar[bool] = False  # the estimator alone reads X
     estimator: Any
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -294,6 +295,10 @@ class WeightedClassifier(BaseMultiLabelClassifier):
     @abstractmethod
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         """Learn from clean data and the weights of its rows, None if all are 1."""
+
+    def _hands_on_rows(self) -> bool:
+        only = self._needs_only_rows and self.estimator is not None
+        return only and hands_on_rows(self.estimator)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who takes the weights: the learner itself, and its estimator if it asks for them.

@@ -15,13 +15,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from labelance._arrays._containers import column_counts
-from labelance._classifier import (
-    WeightedClassifier,
-    fit_inner,
-    hands_on_rows,
-    inner_scores,
-    why_all_known,
-)
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights, validate_weights
@@ -120,6 +114,7 @@ class LabelCalibration(WeightedClassifier):
     True
     """
 
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "method": [StrOptions({"sigmoid", "isotonic"})],
@@ -160,9 +155,6 @@ class LabelCalibration(WeightedClassifier):
             method=self.method,
             min_class_count=self.min_class_count,
         )
-
-    def _hands_on_rows(self) -> bool:
-        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator)

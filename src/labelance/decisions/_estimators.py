@@ -14,13 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
-from labelance._classifier import (
-    WeightedClassifier,
-    fit_inner,
-    hands_on_rows,
-    inner_scores,
-    why_all_known,
-)
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
@@ -106,6 +100,7 @@ class RecallGuarantee(WeightedClassifier):
     (400, 10)
     """
 
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "recall": _SHARE,
@@ -148,9 +143,6 @@ class RecallGuarantee(WeightedClassifier):
         else:
             self.guarantees_ = self._estimate(self.tune_on, data, inner, rng)
         self.thresholds_ = self.guarantees_.thresholds
-
-    def _hands_on_rows(self) -> bool:
-        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         # A frozen estimator learns nothing here: only thresholds look at labels.
@@ -285,6 +277,7 @@ class BudgetClassifier(WeightedClassifier):
     np.int64(2)
     """
 
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "per_row": [Interval(Integral, 1, None, closed="left"), None],
@@ -322,9 +315,6 @@ class BudgetClassifier(WeightedClassifier):
         self._seen = column_counts(data.Y) > 0
         inner = self._weights_of_estimator(weight)
         self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-
-    def _hands_on_rows(self) -> bool:
-        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         frozen = isinstance(self.estimator, FrozenEstimator)

@@ -10,13 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import (
-    WeightedClassifier,
-    fit_inner,
-    hands_on_rows,
-    inner_scores,
-    why_all_known,
-)
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
@@ -182,6 +176,7 @@ class LabelThresholds(WeightedClassifier):
     (10,)
     """
 
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         **TUNING,
@@ -208,9 +203,6 @@ class LabelThresholds(WeightedClassifier):
         self.shrink_to = shrink_to
         self.variant = variant
         self.random_state = random_state
-
-    def _hands_on_rows(self) -> bool:
-        return hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator)

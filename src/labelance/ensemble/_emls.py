@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier, hands_on_rows, why_all_known
+from labelance._classifier import WeightedClassifier, why_all_known
 from labelance._utils._compat import Interval, fit_context
 from labelance._utils._messages import warning_once
 from labelance._utils._random import as_generator
@@ -128,6 +128,7 @@ class EMLS(WeightedClassifier):
     (5, (200, 10))
     """
 
+    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         **TUNING,
@@ -169,7 +170,7 @@ class EMLS(WeightedClassifier):
         self.verbose = verbose
 
     def _hands_on_rows(self) -> bool:
-        return self._make_sampler() is None and hands_on_rows(self.estimator)
+        return self._make_sampler() is None and super()._hands_on_rows()
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())

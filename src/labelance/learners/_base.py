@@ -7,12 +7,7 @@ from inspect import isabstract
 from numbers import Integral
 from typing import Any, ClassVar
 
-from labelance._classifier import (
-    BaseMultiLabelClassifier,
-    WeightedClassifier,
-    hands_on_rows,
-    inherit_input_tags,
-)
+from labelance._classifier import BaseMultiLabelClassifier, WeightedClassifier, inherit_input_tags
 from labelance._utils._compat import HasMethods, StrOptions
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
@@ -30,7 +25,6 @@ class LearnerWithEstimator(WeightedClassifier):
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
         "n_jobs": [Integral, None],
     }
-    _needs_only_rows: ClassVar[bool] = False  # X is read by the estimator alone, and not extended
 
     def __init__(
         self,
@@ -48,10 +42,6 @@ class LearnerWithEstimator(WeightedClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         return inherit_input_tags(C45Classifier(), tags) if self.estimator is None else tags
-
-    def _hands_on_rows(self) -> bool:
-        only = self._needs_only_rows and self.estimator is not None
-        return only and hands_on_rows(self.estimator)
 
     def _grows_c45(self) -> bool:
         return self.estimator is None or type(self.estimator) is C45Classifier
