@@ -24,7 +24,11 @@ from labelance.decisions import (
     decide_within_budget,
     find_calibration,
 )
-from labelance.decisions._calibration import fit_isotonic_steps, fit_sigmoids
+from labelance.decisions._calibration import (
+    _find_softness,
+    fit_isotonic_steps,
+    fit_sigmoids,
+)
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.learners import BinaryRelevance
 from labelance.metrics import (
@@ -79,6 +83,73 @@ def test_a_score_that_separates_a_label_has_a_finite_curve():
     found = fit_sigmoids(scores, scores, None)
     assert np.isfinite(found.slope).all()
     assert_allclose(found(np.array([[0.0], [1.0]])), [[1 / 22], [21 / 22]], rtol=1e-6)
+
+
+def regression_scores(seed, n=4000, q=24):
+    """Return true probabilities of labels in 0.2 to 12 % of the rows, and labels drawn by them."""
+    rng = np.random.default_rng(seed)
+    p = expit(rng.normal(np.linspace(-7.5, -2.5, q), 1.5, size=(n, q)))
+    return p, (rng.random((n, q)) < p).astype(int)
+
+
+def loss_per_positive(y, p):
+    return (-(y * np.log(p) + (1 - y) * np.log1p(-p)).sum(axis=0) / y.sum(axis=0)).mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_that_are_probabilities_already_stay_so(seed):
+    p, y = regression_scores(seed)
+    calibrated = find_calibration(y[:2000], p[:2000]).predict_proba(p[2000:])
+    y, p = y[2000:], p[2000:]
+    seen = y.any(axis=0)  # small scores differ: 0.002 is not 0.02
+    before, after = (
+        loss_per_positive(y[:, seen], p[:, seen]),
+        loss_per_positive(y[:, seen], calibrated[:, seen]),
+    )
+    assert after < before + 0.1
+    rare = y.sum(axis=0) < 20
+    counts = [
+        decide_within_budget(table, per_row=2, random_state=0).n_predicted[rare].sum()
+        for table in (p, calibrated)
+    ]
+    assert counts[1] > 0.7 * counts[0]
+
+
+def test_votes_are_softened_more_than_the_scores_of_a_regression():
+    p, y = regression_scores(0)
+    votes = np.random.default_rng(0).binomial(20, p) / 20
+    assert _find_softness(y.astype(float), p, None) == 0.001
+    assert _find_softness(y.astype(float), votes, None) == 0.05
+
+
+def test_labels_with_few_rows_lean_on_the_common_curve():
+    p, y = regression_scores(0)
+    present, n_positive = y.astype(float), y.sum(axis=0)
+    own = fit_sigmoids(present, p, None, 0.001)
+    found = own.lean_on_common(n_positive, present, None)
+    weight = n_positive / (n_positive + 5)
+    common = weight @ own.slope / weight.sum()
+    assert_allclose(found.slope, weight * own.slope + (1 - weight) * common)
+    # Scores that are probabilities have the slope 1 and the intercept 0, whatever the base rate.
+    assert abs(found.intercept - own.intercept)[n_positive > 100].max() < 0.05
+    rare = n_positive < 20
+    assert abs(found.slope - 1)[rare].mean() < abs(own.slope - 1)[rare].mean()
+    assert abs(found.intercept)[rare].mean() < abs(own.intercept)[rare].mean()
+
+
+def test_labels_that_are_copies_keep_their_curve():
+    p, y = regression_scores(1)
+    p, y = np.repeat(p[:, [9]], 3, axis=1), np.repeat(y[:, [9]], 3, axis=1).astype(float)
+    own = fit_sigmoids(y, p, None)
+    found = own.lean_on_common(y.sum(axis=0), y, None)
+    assert_allclose([found.slope, found.intercept], [own.slope, own.intercept])
+
+
+def test_a_table_of_margins_has_one_softness():
+    p, y = regression_scores(2)
+    margins = np.log(p / (1 - p))
+    found = find_calibration(y, margins)
+    assert np.isfinite(found.predict_proba(margins * 10)).all()
 
 
 @given(st.integers(0, 2**32 - 1))

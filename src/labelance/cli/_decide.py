@@ -169,7 +169,8 @@ def decide(
     Finds a threshold for each label on rows whose labels are known, and that the model did not
     learn from; --apply decides other rows by them. With --recall or --precision, thresholds have a
     guarantee, and labels with too few positives are refused: they are listed, left out of the
-    decisions, and the exit code is 3. Budgets need calibrated probabilities: --calibrate.
+    decisions, and the exit code is 3. Budgets take scores for probabilities: add --calibrate after
+    class weights or resampling.
     """
     request = _Request(
         objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,

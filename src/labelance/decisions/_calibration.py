@@ -37,9 +37,9 @@ Floats = NDArray[np.float64]
 CalibrationMethod = Literal["sigmoid", "isotonic"]
 
 _NEWTON_STEPS = 60
-_SOFT = (
-    0.05  # none of 100 votes is no impossibility; the best Brier loss of several on nine datasets
-)
+_SOFT = 0.05  # none of 100 votes is no impossibility; the best Brier loss for votes of trees
+_HARD = 0.001  # a regression means what it says: 0.002 is another score than 0.02
+_COMMON = 5.0  # positives that the common curve is worth
 
 
 class LabelCalibration(WeightedClassifier):
@@ -58,8 +58,10 @@ class LabelCalibration(WeightedClassifier):
     method : {"sigmoid", "isotonic"}, default="sigmoid"
         A logistic curve of the score's log-odds, two numbers for each label, fitted to Platt's
         smoothed targets; or any increasing steps, which need more rows, hundreds with the label
-        at best. The log-odds are softened, ``log((s + 0.05) / (1.05 - s))``, since scores of 0
-        and 1 are frequent and less certain than they look.
+        at best. The log-odds are softened, ``log((s + a) / (1 + a - s))``: by a = 0.05, for votes,
+        of which 0 and 1 are less certain than they look, or by a = 0.001, for scores of which small
+        ones differ, whichever fits the rows better. A label in m rows weighs its own curve by
+        m, and one common to all labels by 5.
     tune_on : {"auto", "oob", "cv"}, default="auto"
         Whose scores the maps are found on: rows that members of the estimator left out, or
         out-of-fold scores of 3 stratified folds; as ``tune_on`` of
@@ -307,6 +309,7 @@ def find_calibration(
         unknown=unknown,
         method=method,
         min_class_count=min_class_count,
+        soft=None if margin is None else _SOFT,
     )
     positive = column_counts(Y)
     hidden = 0 if unknown is None else column_counts(unknown)
@@ -343,8 +346,12 @@ def fit_calibrators(
     unknown: sp.csr_array | None = None,
     method: CalibrationMethod,
     min_class_count: int,
+    soft: float | None = None,
 ) -> LabelMaps:
-    """Fit a map for every label that has enough rows, and one for the others."""
+    """Fit a map for every label that has enough rows, and one for the others.
+
+    ``soft`` is by how much log-odds are softened; None finds it.
+    """
     counts = column_counts(Y)
     n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
     rarer = np.minimum(counts, n_known - counts)
@@ -356,14 +363,20 @@ def fit_calibrators(
     weights = _cell_weights(weight, unknown)
     maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]] = []
     if len(own):
-        fit = fit_sigmoids if method == "sigmoid" else fit_isotonic_steps
-        maps.append((own, fit(present[:, own], scores[:, own], _take_labels(weights, own))))
+        of_own = present[:, own], scores[:, own], _take_labels(weights, own)
+        if soft is None and (method == "sigmoid" or len(pooled)):
+            soft = _find_softness(*of_own)
+        if method == "isotonic":
+            maps.append((own, fit_isotonic_steps(*of_own)))
+        else:
+            found = fit_sigmoids(*of_own, soft or _SOFT)
+            maps.append((own, found.lean_on_common(rarer[own], of_own[0], of_own[2])))
     if len(pooled):
         cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
         shared = _take_labels(weights, pooled)
         if shared is not None:
             shared = np.broadcast_to(shared, (len(scores), len(pooled))).reshape(-1, 1)
-        maps.append((pooled, fit_sigmoids(cells, values, shared)))
+        maps.append((pooled, fit_sigmoids(cells, values, shared, soft or _SOFT)))
     return LabelMaps(calibrated_by, maps)
 
 
@@ -385,20 +398,59 @@ class Sigmoids:
 
     slope: Floats
     intercept: Floats
+    soft: float = _SOFT
 
     def __call__(self, scores: Floats) -> Floats:
         """Return probabilities."""
-        return expit(self.slope * _log_odds(scores) + self.intercept)
+        return expit(self.slope * _log_odds(scores, self.soft) + self.intercept)
+
+    def lean_on_common(
+        self, rarer: NDArray[Any], present: Floats, weight: Floats | None
+    ) -> Sigmoids:
+        """Draw the curves of labels with few rows to the one that all labels have in common.
+
+        The common intercept is a line of the label's base rate: a calibrated model needs 0
+        everywhere, one that learned from balanced classes needs the base rate itself.
+        """
+        w = _or_ones(weight, len(present))
+        n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
+        base = np.log(n_present / n_absent)  # these labels have rows of both kinds
+        own = rarer / (rarer + _COMMON)
+        shares = own / own.sum()
+        middle, height = shares @ base, shares @ self.intercept
+        spread, together = (base - middle) ** 2, (base - middle) * (self.intercept - height)
+        rise = (own @ together) / (own @ spread + 1)  # one label more keeps few labels level
+        slope = own * self.slope + (1 - own) * (shares @ self.slope)
+        intercept = own * self.intercept + (1 - own) * (height + rise * (base - middle))
+        return Sigmoids(slope, intercept, self.soft)
 
 
-def _log_odds(scores: Floats) -> Floats:
+def _log_odds(scores: Floats, soft: float) -> Floats:
     """Return log-odds that stay finite, and near each other, where scores are 0 or 1."""
-    return np.log((scores + _SOFT) / (1 - scores + _SOFT))
+    return np.log((scores + soft) / (1 - scores + soft))
 
 
-def fit_sigmoids(present: Floats, scores: Floats, weight: Floats | None) -> Sigmoids:
+def fit_sigmoids(
+    present: Floats, scores: Floats, weight: Floats | None, soft: float = _SOFT
+) -> Sigmoids:
     """Fit a logistic curve of softened log-odds to every column."""
-    return Sigmoids(*fit_curves(present, _log_odds(scores), weight))
+    return Sigmoids(*fit_curves(present, _log_odds(scores, soft), weight), soft)
+
+
+def _find_softness(present: Floats, scores: Floats, weight: Floats | None) -> float:
+    """Return by how much log-odds are best softened: the smaller loss per positive over labels."""
+    w = _or_ones(weight, len(scores))
+
+    def loss(soft: float) -> float:
+        z = _log_odds(scores, soft)
+        fitted = _loss(z, present, w, *fit_curves(present, z, weight))
+        return float((fitted / (w * present).sum(axis=0)).sum())
+
+    return _HARD if loss(_HARD) < loss(_SOFT) else _SOFT
+
+
+def _or_ones(weight: Floats | None, n: int) -> Floats:
+    return np.ones((n, 1)) if weight is None else weight.reshape(n, -1)
 
 
 def fit_curves(present: Floats, z: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
@@ -409,7 +461,7 @@ def fit_curves(present: Floats, z: Floats, weight: Floats | None) -> tuple[Float
     of a column is halved. Where all scores are equal, the intercept alone is fitted. Weights are
     those of rows, (n, 1), or of cells.
     """
-    w = np.ones((len(z), 1)) if weight is None else weight.reshape(len(z), -1)
+    w = _or_ones(weight, len(z))
     n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
     high, low = (n_present + 1) / (n_present + 2), 1 / (n_absent + 2)
     target = np.where(present > 0, high, low)

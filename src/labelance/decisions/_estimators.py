@@ -231,9 +231,9 @@ class RecallGuarantee(WeightedClassifier):
 class BudgetClassifier(WeightedClassifier):
     """A classifier that decides all rows of a batch together, within a budget.
 
-    ``predict`` gives the probabilities of the estimator to :func:`decide_within_budget`. They must
-    be calibrated (:class:`LabelCalibration`), and the decisions of a row depend on the
-    other rows of the batch.
+    ``predict`` gives the probabilities of the estimator to :func:`decide_within_budget`.
+    Calibrate them after class weights or resampling (:class:`LabelCalibration`). The decisions of a
+    row depend on the other rows of the batch.
 
     Parameters
     ----------
