@@ -62,7 +62,14 @@ class LabelanceError(Exception):
         What was found: ``"Got 2"``.
     cure : str
         What to do about it, as an imperative: ``"Try 0.999"``.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names from the data in the message, which are none of parameters, whatever they are.
     """
+
+    names: tuple[str, ...] = ()
 
     def __init__(self, problem: str, found: str, cure: str) -> None:
         problem, found, cure = map(_shorten, (problem, found, cure))

@@ -69,6 +69,32 @@ def test_what_all_parts_of_a_split_lose_is_said_once(call, songs):
     assert err.count("read the file with --categorical tempo") == 1
 
 
+CLASHING = "max_size,per_row,loud,happy\n1,x,2,0\n2,y,3,1\n3,z,5,0\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["describe", "{data}", "--labels", "sad"], "Columns: max_size, per_row, loud, happy."),
+        (["describe", "{data}", "--labels", "x*"], "Columns: max_size, per_row, loud, happy."),
+        (["describe", "{data}", "--labels", "happy", "--ignore", "low"], "max_size, per_row"),
+        (["describe", "{data}", "--labels", "max_size"], "Label 'max_size' must be 0 or 1"),
+        (["describe", "{data}", "--labels", "max_size"], "--categorical max_size and then"),
+        (["describe", "{data}", "--labels", "happy", "--max-size", "1"], "to --max-size 4GB"),
+        (["decide", "{data}", "--per-row", "1", "--id", "loud"], "'per_row' has 'x'"),
+        (["decide", "{data}", "--per-row", "1", "--id", "loud"], "add --id per_row if"),
+        (["decide", "{data}", "--per-row", "1", "--id", "no"], "Columns: max_size, per_row"),
+    ],
+)
+def test_columns_with_the_names_of_flags_keep_them(call, tmp_path, words, said):
+    (tmp_path / "data.csv").write_text(CLASHING)
+    code, _, err = call(*(word.format(data=tmp_path / "data.csv") for word in words))
+    assert code == 1
+    assert said in err
+    assert "--max-size, " not in err
+    assert "'--per-row'" not in err
+
+
 RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
 
 

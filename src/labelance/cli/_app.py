@@ -15,7 +15,7 @@ from labelance.cli._console import App, errors, fail
 from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
-from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded
+from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded, reworded_error
 from labelance.cli._play import play
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
@@ -104,7 +104,7 @@ def run() -> None:
     try:
         app()
     except LabelanceError as error:
-        fail(reworded(str(error)))
+        fail(reworded_error(error))
     except (OSError, MemoryError) as error:
         fail(f"{error}" or type(error).__name__)
     except ValueError as error:

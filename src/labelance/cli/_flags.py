@@ -12,11 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 
+from labelance.exceptions import InputError
+
 # What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
 _VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
 _NUMBERED = re.compile(r"\b(column|label)s? ([0-9]+(?:, [0-9]+)*)")
 _CALL = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))+\)")  # Python to be typed as it is
+_KEPT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a name from the data
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
+
+
+class CommandError(InputError):
+    """An error of a command itself: it speaks of flags already, and of names from the data."""
 
 
 _active: list[Callable[[str], str]] = []  # the outermost block first
@@ -63,6 +70,22 @@ def forget_rewording() -> None:
     _active.clear()
 
 
+def reworded_error(error: Exception) -> str:
+    """Return an error in the words of the blocks around it, but for names from the data."""
+    if isinstance(error, CommandError):
+        return str(error)
+    names = sorted(getattr(error, "names", ()), key=len, reverse=True)
+    if not names:
+        return reworded(str(error))
+    # A name with = after it is a parameter, whose name a column may have, too.
+    found = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w=-])")
+    kept = found.findall(text := str(error))
+    said = reworded(found.sub(_KEPT, text))
+    for name in kept:
+        said = said.replace(_KEPT, name, 1)
+    return said
+
+
 def reworded(text: str) -> str:
     """Return an error, a warning or a line about progress in the words of the blocks around it."""
     text = _PARAMETER.sub(r"\1=… of \2", text)
@@ -90,11 +113,16 @@ def _in_flags(text: str, flags: Mapping[str, str]) -> str:
 
 def _sentence_in_flags(text: str, flags: Mapping[str, str]) -> str:
     names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
-    given = re.compile(rf"(?<![\w-])({names})=({_VALUE})")
-    text = given.sub(lambda match: _write(flags[match[1]], match[2]), text)
     # A name with an underscore is no English word: even alone it is the argument that is meant.
-    alone = re.compile(rf"(?<![\w-])({names})(?![\w=])")
-    return alone.sub(lambda match: flags[match[1]] if "_" in match[1] else match[0], text)
+    # In quotes it is a name from the data.
+    argument = re.compile(rf"(?<![\w'\"-])({names})(?:=({_VALUE})|(?![\w=]))")
+
+    def write(match: re.Match[str]) -> str:
+        if match[2] is not None:
+            return _write(flags[match[1]], match[2])
+        return flags[match[1]] if "_" in match[1] else match[0]
+
+    return argument.sub(write, text)
 
 
 def _write(flag: str, value: str) -> str:

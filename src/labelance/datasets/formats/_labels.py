@@ -76,6 +76,7 @@ def find_columns(
             f"Every name in {option}=[…] must be a column",
             f"There is no column {unknown[0]!r}",
             f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
+            names=names,
         )
     return [place[name] for name in wanted]
 
@@ -312,6 +313,7 @@ def _read_lists(
             "With label_separator, label columns must hold lists of labels as text",
             f"There is no label in {show_names(table.names[j] for j in columns)}",
             "Check which columns are labels",
+            names=table.names,
         )
     place = {name: j for j, name in enumerate(names)}
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
@@ -487,6 +489,7 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
             f"No column matches {pattern!r}",
             f"Columns: {show_names(table.names)}",
             f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
+            names=table.names,
         )
     return found
 
@@ -527,6 +530,7 @@ def _find_by_name(
             if len(unknown) == 1
             else f"{len(unknown)} are not; the first is {unknown[0]!r}",
             f"{did_you_mean(unknown[0], table.names)}{cure}. Columns: {show_names(table.names)}",
+            names=table.names,
         )
     return found
 

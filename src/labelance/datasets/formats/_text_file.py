@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,10 +114,14 @@ class TextFile:
                 "Write its content to a file first",
             )
 
-    def error(self, line: int | None, problem: str, found: str, cure: str) -> DataFileError:
-        """Make the error that names this file and the line."""
+    def error(
+        self, line: int | None, problem: str, found: str, cure: str, *, names: Iterable[str] = ()
+    ) -> DataFileError:
+        """Make the error that names this file, the line, and names from the data."""
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
-        return DataFileError(f"{where}: {problem}", found, cure)
+        error = DataFileError(f"{where}: {problem}", found, cure)
+        error.names = tuple(names)
+        return error
 
     def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
