@@ -796,3 +796,15 @@ def test_two_files_of_texts_are_compared_without_them(call, posts):
     assert call("resample", posts, *words, "--method", "mlros", "-o", "more.csv")[0] == 0
     code, _, err = call("compare", posts, "more.csv", *words, "-o", "both.html")
     assert (code, "not compared: id, post" in err) == (0, True)
+
+
+def test_describe_lists_all_labels_on_request(call, tmp_path):
+    y = np.random.default_rng(0).random((40, 28)) < np.linspace(0.1, 0.6, 28)
+    frame = pd.DataFrame(y.astype(int), columns=[f"tag_{j}" for j in range(28)])
+    frame.assign(x=range(40)).to_csv(tmp_path / "tags.csv", index=False)
+    words = ("describe", tmp_path / "tags.csv", "--labels", "tag_*")
+    assert "… 8 more" in call(*words)[1]
+    out = call(*words, "--top", "0")[1]
+    assert "more" not in out
+    assert sum(line.startswith("tag_") for line in out.splitlines()) == 28
+    assert "… 25 more" in call(*words, "--top", "3")[1]

@@ -75,6 +75,46 @@ def test_thresholds_decide_other_rows(call, files, data):
     assert_array_equal(decided, find_thresholds(y, scores).predict(scores[:40] / 2))
 
 
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_labels_may_be_chosen(call, files, data, kind):
+    y, scores = data
+    wanted = "rare,c*" if kind == "csv" else "0,2"
+    words = (f"scores.{kind}", "--truth", f"truth.{kind}", "--labels", wanted)
+    code, out, err = call(*words, "-o", "some.csv", "--json")
+    assert (code, err) == (0, "")
+    found = find_thresholds(y[:, [0, 2]], scores[:, [0, 2]])
+    lines = json.loads(out)["labels"]
+    names = ["cat", "rare"] if kind == "csv" else ["0", "2"]
+    assert [line["label"] for line in lines] == names
+    assert_array_equal([line["threshold"] for line in lines], found.thresholds)
+    decided = pd.read_csv("some.csv")
+    assert list(decided) == names
+    assert_array_equal(decided, found.predict(scores[:, [0, 2]]))
+    code, _, err = call(*words[:4], "cta" if kind == "csv" else "7")
+    assert (code, "Labels: " in err) == (1, True)
+
+
+def test_labels_are_chosen_before_a_budget_is_shared(call, files, data):
+    code, *_ = call("scores.csv", "--labels", "dog,rare", "--per-row", 1, "-o", "some.csv")
+    decided = pd.read_csv("some.csv")
+    assert code == 0
+    assert_array_equal(
+        decided, decide_within_budget(data[1][:, 1:], per_row=1, random_state=0).y.toarray()
+    )
+
+
+def test_a_guarantee_says_how_many_rows_it_flags(call, files, data):
+    y, scores = data
+    words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.98)
+    share = guarantee_recall(y, scores, recall=0.98, too_few="never").predict(scores).mean(axis=0)
+    code, out, _ = call(*words)
+    assert code == 3
+    assert "share" in out
+    assert f"{share[0]:.1%}" in out
+    lines = json.loads(call(*words, "--json")[1])["labels"]
+    assert_array_equal([line["share"] for line in lines[:2]], share[:2])
+
+
 @pytest.mark.parametrize("objective", ["f1", "gmean", "balanced_accuracy", "micromacro"])
 def test_json_has_the_thresholds_of_the_library(call, files, data, objective):
     code, out, _ = call("scores.npy", "--truth", "truth.npy", "--objective", objective, "--json")

@@ -21,6 +21,7 @@ from labelance.cli._flags import errors_in_flags, rewording
 from labelance.cli._scores import (
     LabelColumns,
     check_suffix,
+    find_labels,
     read_other_scores,
     read_scores,
     read_truth,
@@ -56,6 +57,11 @@ TruthOption = Annotated[
     Path | None,
     option("The labels of these rows, 0 or 1, in a file with the same columns. Without it: only "
            "budgets."),
+]  # fmt: skip
+LabelsOption = Annotated[
+    str | None,
+    option("The labels to decide, of those in SCORES: names separated by commas, or 'tag_*'; all "
+           "by default."),
 ]  # fmt: skip
 ObjectiveOption = Annotated[
     Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
@@ -144,6 +150,7 @@ class _Found:
 def decide(
     scores: ScoresArgument,
     truth: TruthOption = None,
+    labels: LabelsOption = None,
     objective: ObjectiveOption = None,
     recall: RecallOption = None,
     precision: PrecisionOption = None,
@@ -188,6 +195,10 @@ def decide(
         table = read_scores(scores, id)
         rows = table if apply is None else read_other_scores(apply, table, id)
         y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells
+        if labels is not None:
+            places = find_labels(table, labels)
+            table, rows = table.take(places), rows.take(places)
+            y = None if y is None else y[:, places]
         if calibrate:
             table, rows, y = _calibrate(request, table, rows, y)
         found = _find(request, table.cells, y)
@@ -323,7 +334,7 @@ def _find_thresholds(request: _Request, scores: Any, truth: Any) -> _Found:
     objective = request.objective or "f1"
     found = labelance.decisions.find_thresholds(truth, scores, objective=objective)
     low, high = found.interval().T
-    columns = _threshold_columns(found, low, high, _count_known(truth))
+    columns = _threshold_columns(found, scores, low, high, _count_known(truth))
     name = objective.replace("micromacro", "f1")
     title = f"Thresholds for the largest {objective}; value: {name} on these rows"
     return _Found(title, columns, found.predict, np.zeros(len(low), dtype=bool))
@@ -357,7 +368,7 @@ def _find_guarantees(request: _Request, scores: Any, truth: Any) -> _Found:
     refused = ~found.guaranteed & (how == "refuse")
     # A guarantee of precision is tested in half of the rows.
     counts = {} if where else _count_known(truth)
-    columns = _threshold_columns(found, found.low, found.high, counts)
+    columns = _threshold_columns(found, scores, found.low, found.high, counts)
     columns["needed"] = found.n_needed
     sure = f" with confidence {found.confidence:g}" if found.confidence else ""
     title = f"Thresholds that keep a {found.measure} of {found.target:g}{sure}"
@@ -373,12 +384,16 @@ def _count_known(truth: Any) -> dict[str, Any]:
     return {"positives": labels.sum(axis=0), **known}
 
 
-def _threshold_columns(found: Any, low: Any, high: Any, counts: dict[str, Any]) -> dict[str, Any]:
+def _threshold_columns(
+    found: Any, scores: Any, low: Any, high: Any, counts: dict[str, Any]
+) -> dict[str, Any]:
+    predicted = np.asarray(found.predict(scores).sum(axis=0)).ravel()
     return {
         "threshold": found.thresholds,
         **counts,
         "positives": found.n_positive,
         "predicted": found.n_predicted,
+        "share": predicted / scores.shape[0],
         "value": found.value,
         "low": low,
         "high": high,
@@ -447,7 +462,7 @@ def _summarize(found: _Found, names: tuple[str, ...], scores: Path) -> dict[str,
 def _print(found: _Found, names: tuple[str, ...]) -> None:
     """Print a line for each label, and then the refused ones in words."""
     heads = [head for head in found.columns if head not in ("low", "high", "needed", "reason")]
-    columns = [[_text(value) for value in found.columns[head]] for head in heads]
+    columns = [[_text(value, head) for value in found.columns[head]] for head in heads]
     if "low" in found.columns:
         heads = [*heads, "interval"]
         ends = zip(found.columns["low"], found.columns["high"])
@@ -480,7 +495,9 @@ def _why_refused(found: _Found, label: int) -> str:
     return f"{counted}, but no threshold passed the test"
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, head: str) -> str:
+    if head == "share":
+        return f"{value:.1%}"
     if np.isinf(value):
         return _RULES[value]
     return "" if np.isnan(value) else f"{value:.6g}"

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from labelance.imbalance import ImbalanceProfile
 
 
+TopOption = Annotated[
+    int, typer.Option(min=0, help="How many labels to list, the rarest first; 0 lists all.")
+]
+
+
 @reads_data
 def describe(
     source: Source,
@@ -55,6 +60,7 @@ def describe(
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     memory: MemoryOption = None,
+    top: TopOption = 20,
     json: JsonOption = False,
 ) -> None:
     """Show how imbalanced multi-label data are, over all and label by label.
@@ -75,7 +81,7 @@ def describe(
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:
-        say(str(result))
+        say(result.to_text(top=top or result.n_labels))
 
 
 OutArgument = Annotated[

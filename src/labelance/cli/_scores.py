@@ -47,6 +47,27 @@ class LabelColumns:
         """Return the names of the labels, or their numbers."""
         return self.names or tuple(map(str, range(self.cells.shape[1])))
 
+    def take(self, labels: Sequence[int]) -> LabelColumns:
+        """Return some of the labels, in order."""
+        names = tuple(self.header[j] for j in labels)
+        return replace(self, cells=self.cells[:, list(labels)], names=names)
+
+
+def find_labels(scores: LabelColumns, wanted: str) -> list[int]:
+    """Return the places of labels that are named, separated by commas, or fit a pattern."""
+    from labelance.datasets.formats._labels import matches_pattern
+
+    patterns = [wanted] if wanted in scores.header else [word.strip() for word in wanted.split(",")]
+    for pattern in patterns:
+        if not any(matches_pattern(name, pattern) for name in scores.header):
+            raise CommandError(
+                "--labels must name labels of SCORES",
+                f"{scores.path} has no label {pattern!r}",
+                f"{did_you_mean(pattern, scores.header)}Labels: {show_names(scores.header)}",
+            )
+    fits = [any(matches_pattern(name, pattern) for pattern in patterns) for name in scores.header]
+    return np.flatnonzero(fits).tolist()
+
 
 def read_scores(path: Path, id_name: str | None) -> LabelColumns:
     """Read finite scores of rows x labels, from a file of any model."""
