@@ -195,10 +195,7 @@ def decide(
         table = read_scores(scores, id)
         rows = table if apply is None else read_other_scores(apply, table, id)
         y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells
-        if labels is not None:
-            places = find_labels(table, labels)
-            table, rows = table.take(places), rows.take(places)
-            y = None if y is None else y[:, places]
+        table, rows, y = _take_labels(labels, table, rows, y)
         if calibrate:
             table, rows, y = _calibrate(request, table, rows, y)
         found = _find(request, table.cells, y)
@@ -215,9 +212,7 @@ def decide(
         print_json(summary)
     else:
         _print(found, names)
-        if output is not None:
-            amount = f"{rows.cells.shape[0]} rows, {len(kept)} labels"
-            say(f"{output}: {amount if len(kept) else 'not written, as no label is left'}")
+        _say_written(output, rows.cells.shape[0], len(kept))
     if found.refused.any():
         raise typer.Exit(_REFUSED)
 
@@ -309,6 +304,16 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
             "A budget has no thresholds",
             "Remove --thresholds; --json has counts",
         )
+
+
+def _take_labels(
+    wanted: str | None, table: LabelColumns, rows: LabelColumns, truth: Any
+) -> tuple[LabelColumns, LabelColumns, Any]:
+    """Return tables and truth with the labels that are to be decided."""
+    if wanted is None:
+        return table, rows, truth
+    places = find_labels(table, wanted)
+    return table.take(places), rows.take(places), None if truth is None else truth[:, places]
 
 
 def _calibrate(
@@ -480,6 +485,12 @@ def _print(found: _Found, names: tuple[str, ...]) -> None:
         say(f"  {names[j]}: {_why_refused(found, j)}")
     _say_rest(refused)
     say("Score more rows, ask for less, or decide without a guarantee: --too-few never, always")
+
+
+def _say_written(output: Path | None, n_rows: int, n_labels: int) -> None:
+    if output is not None:
+        amount = f"{n_rows} rows, {n_labels} labels"
+        say(f"{output}: {amount if n_labels else 'not written, as no label is left'}")
 
 
 def _say_rest(labels: NDArray[np.intp]) -> None:
