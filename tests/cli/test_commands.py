@@ -35,6 +35,8 @@ from labelance.sampling import MLSOL
 
 TREE = [
     "advise",
+    "fit",
+    "predict",
     "decide",
     "demo",
     "describe",
@@ -759,7 +761,7 @@ def test_samplers_that_mix_rows_refuse_texts_and_write_nothing(call, posts, name
     words = ("resample", name, "--method") if name.endswith("npz") else words
     code, _, err = call(*words, "mlsol", "-o", "more.csv")
     assert code == 1
-    assert ("'id' is an id" in err, "--ignore id,post" in err, "warning" in err) == (
+    assert ("'post' is text" in err, "--ignore id,post" in err, "warning" in err) == (
         True,
         True,
         False,
@@ -777,7 +779,7 @@ def test_samplers_refuse_texts_of_files_larger_than_memory(call, posts):
     pd.read_csv(posts).to_parquet("posts.parquet")
     words = ("resample", "posts.parquet", "--labels", "sunny,wet", "--memory", "1GB", "--method")
     code, _, err = call(*words, "mlsol", "-o", "more.parquet")
-    assert (code, "'id' is an id" in err) == (1, True)
+    assert (code, "'post' is text" in err) == (1, True)
     assert not os.path.exists("more.parquet")
 
 
@@ -808,3 +810,20 @@ def test_describe_lists_all_labels_on_request(call, tmp_path):
     assert "more" not in out
     assert sum(line.startswith("tag_") for line in out.splitlines()) == 28
     assert "… 25 more" in call(*words, "--top", "3")[1]
+
+
+def test_columns_of_vectors_in_parquet_are_read(call, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(60, 4)).astype(np.float32)
+    labels = {"a": (vectors[:, 0] > 1).astype(int), "b": (vectors[:, 1] > 0).astype(int)}
+    frame = pd.DataFrame({"id": [f"k{i}" for i in range(60)], "vector": list(vectors), **labels})
+    frame.to_parquet("vectors.parquet")
+    code, out, _ = call("describe", "vectors.parquet", "--labels", "a,b", "--json")
+    assert code == 0
+    found = json.loads(out)
+    expected = labelance.profile(vectors, frame[["a", "b"]]).to_dict()
+    assert "vectors of 4 numbers" in found["read_as"]
+    for one, other in zip(found["labels"], expected["labels"]):
+        assert one == other  # the same neighbors

@@ -309,23 +309,25 @@ class FrameContainer:
 
     def _take_strings(self, dtypes: list[Any]) -> None:
         """Make columns of few different strings nominal; raise for ids and free text."""
+        wrong = None
         for j, dtype in enumerate(dtypes):
             if dtype != nw.String or self.nominal[j]:
                 continue
             strings = self._series(j).drop_nulls()
             n_strings = strings.n_unique()
-            if is_free_text(n_strings, len(self.frame)):
-                found = f"{n_strings:,} different strings in {len(self.frame):,} rows"
-                if find_kind(strings.unique().to_list(), len(self.frame)) == "text":
-                    raise text_error(self.names[j], found=f"It has {found}")
-                raise InputError(
-                    "A string column of X must hold categories that rows share",
-                    f"{self.names[j]!r} has {found}, like an ID",
-                    _cure_strings(
-                        self.names[j], strings.head(1000).to_list(), self._library.__name__
-                    ),
-                )
-            self.nominal[j] = True
+            self.nominal[j] = not is_free_text(n_strings, len(self.frame))
+            if self.nominal[j]:
+                continue
+            found = f"{n_strings:,} different strings in {len(self.frame):,} rows"
+            if find_kind(strings.unique().to_list(), len(self.frame)) == "text":
+                raise text_error(self.names[j], found=f"It has {found}")
+            wrong = wrong or InputError(
+                "A string column of X must hold categories that rows share",
+                f"{self.names[j]!r} has {found}, like an ID",
+                _cure_strings(self.names[j], strings.head(1000).to_list(), self._library.__name__),
+            )
+        if wrong is not None:  # a text says more than an id
+            raise wrong
 
     @property
     def shape(self) -> tuple[int, int]:

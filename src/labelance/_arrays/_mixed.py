@@ -21,6 +21,13 @@ Form = Literal["words", "vectors", "numbers", "dates", "missing", "other"]
 # What columns are for; the words of many rows tell texts, ids and categories apart.
 Kind = Literal["text", "embedding", "table", "index", "id", "date", "empty"]
 
+# Why columns are left out.
+REASONS: dict[Kind, str] = {
+    "id": "most rows have a string of their own, as ids have",
+    "index": "it numbers the rows, as ids and an index do",
+    "date": "it holds dates or times",
+    "empty": "it has no values",
+}
 _KINDS: dict[Words, Kind] = {
     "text": "text", "id": "id", "date": "date", "category": "table", "number": "table"
 }  # fmt: skip
@@ -153,7 +160,7 @@ class FrameSource:
             return "embedding"
         if form == "dates":
             return "date"
-        if form == "numbers" and column.dtype.is_integer() and not column.is_null().any():
+        if form == "numbers" and column.dtype.is_numeric() and not column.is_null().any():
             return "index" if are_row_numbers(column.to_numpy()) else "table"
         if form == "missing":
             return "empty"

@@ -364,7 +364,7 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
         native = np.empty(0, dtype=object)
     if native.dtype.kind == "O" and native.ndim == 2:
         native = _numbers_from_objects(native, role)
-    if role == "X" and holds_texts(native):
+    if role == "X" and native.dtype.kind not in "biuf" and holds_texts(native):
         raise text_error(found=f"It is a {type(data).__name__} of {native.size:,} strings")
     if native.dtype.kind not in "biuf" or native.ndim != 2:
         raise InputError(

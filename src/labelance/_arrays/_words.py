@@ -132,7 +132,7 @@ def counts_rows(first: np.ndarray, last: float, n: int) -> bool:
 
 
 def are_row_numbers(values: np.ndarray) -> bool:
-    """Tell whether integers are all different and fill their range, as ids in any order do.
+    """Tell whether numbers are different integers that fill their range, as ids in any order do.
 
     They need not fill more than a tenth of it from 100 rows on, where chance makes none of
     this: parts of a table that was split keep their ids.
@@ -147,7 +147,7 @@ def are_row_numbers(values: np.ndarray) -> bool:
     True
     """
     n = len(values)
-    if n < _FEW_COUNTED:
+    if n < _FEW_COUNTED or not all(_are_whole(part) for part in (values[:_FEW_COUNTED], values)):
         return False
     span = float(values.max()) - float(values.min()) + 1
     filled = n == span or (n >= _MANY_COUNTED and 10 * n >= span)
@@ -159,6 +159,10 @@ def is_missing(cell: Any) -> bool:
     if isinstance(cell, (str, bytes, list, tuple, dict, np.ndarray)):
         return False
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    return values.dtype.kind in "iu" or bool((np.rint(values) == values).all())
 
 
 _READ = "RareLabelClassifier, advise and profile read text (page Text of the user guide)"

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from labelance._arrays._mixed import Form, Source, open_source
+from labelance._arrays._mixed import REASONS, Form, Source, open_source
 from labelance._arrays._tables import join_columns
 from labelance._arrays._words import has_no_blanks, is_missing, sample_strings
 from labelance._utils._messages import plural, show_names
@@ -22,12 +22,6 @@ BlockKind = Literal["text", "embedding", "table"]
 
 _MOST_TERMS = 200_000  # of a text column: the most frequent ones
 _MIN_ROWS = ((1000, 3), (100, 2))  # rows of X, and in how many of them terms must be
-_INDEX = "it numbers the rows, as ids and an index do"
-_REASONS = {
-    "id": "most rows have a string of their own, as ids have",
-    "date": "it holds dates or times",
-    "empty": "it has no values",
-}
 _THINGS: dict[Form, str] = {
     "words": "strings",
     "vectors": "vectors",
@@ -96,7 +90,8 @@ class ColumnGroups:
             return cls({}, {}, {}, whole=True), [_as_table(X)]
         check_not_empty(source.shape, caller, "X")
         kinds = {name: source.find_kind(name) for name in source.names}
-        omitted = {name: _REASONS[kind] for name, kind in kinds.items() if kind in _REASONS}
+        reasons = {name: REASONS[kind] for name, kind in kinds.items() if kind in REASONS}
+        omitted = {name: why for name, why in reasons.items() if kinds[name] != "index"}
         columns: dict[Any, TextColumn | VectorColumn] = {}
         blocks = []
         for name, kind in kinds.items():
@@ -111,7 +106,7 @@ class ColumnGroups:
                 blocks.append(Block(name, kind, rows))
         table = [name for name, kind in kinds.items() if kind in ("table", "index")]
         if blocks or any(kinds[name] == "table" for name in table):  # they tell more than an index
-            omitted |= {name: _INDEX for name in table if kinds[name] == "index"}
+            omitted |= reasons
             table = [name for name in table if kinds[name] == "table"]
         if not blocks and not table:
             raise _nothing_left(omitted, caller)

@@ -12,8 +12,9 @@ import typer
 import labelance
 from labelance._progress import is_interactive
 from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
-from labelance.cli._data import JsonOption, Source, reads_data
+from labelance.cli._data import JsonOption, Source, reads_data, split_names
 from labelance.cli._flags import errors_with_names
+from labelance.cli._models import load_rows
 
 
 @reads_data
@@ -40,8 +41,15 @@ def advise(
     """
     # Nothing in a pipe: --budget says how long it takes.
     with long_work("Reading", quiet=not is_interactive()) as tell:
-        dataset = source.load()
+        rows = load_rows(source)
+        dataset = rows.dataset
         X, y = dataset.to_X_y()
+        if rows.left_out or rows.has_vectors:
+            X = rows.X
+            ignored = [*(split_names(source.ignore) or ()), *rows.left_out]
+            source = replace(source, ignore=",".join(ignored) or None)
+            for name, why in rows.left_out.items():
+                say(f"left out: {name} ({why})", to=errors)
         tell(f"Advising on {dataset.n_samples} rows")
         with (
             errors_with_names(dataset.feature_names, dataset.label_names),

@@ -16,6 +16,7 @@ from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
 from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded, reworded_error
+from labelance.cli._models import fit, predict
 from labelance.cli._play import play
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
@@ -46,6 +47,13 @@ app.command("profile", epilog="Example: labelance profile songs.csv --labels -3 
 app.command(
     "advise", epilog="Example: labelance advise songs.csv --labels happy,sad,calm --budget 60"
 )(advise)
+app.command(
+    "fit",
+    epilog="Example: labelance fit posts.csv --labels joy,anger,fear -o model.skops",
+)(fit)
+app.command(
+    "predict", epilog="Example: labelance predict model.skops new.csv -o labels.csv --scores"
+)(predict)
 app.command(
     "decide",
     epilog="Example: labelance decide valid.csv --truth labels.csv --apply test.csv -o decided.csv"

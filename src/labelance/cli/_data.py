@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -155,21 +155,39 @@ class Source:
         self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
 
-    def load_mixed(self) -> MultiLabelDataset:
-        """Read the data for what takes texts, and leaves ids out itself."""
+    def load_mixed(self) -> tuple[MultiLabelDataset, dict[str, Any]]:
+        """Read the data, and columns of vectors, for what takes texts and leaves ids out itself."""
+        vectors = self._vectors()
+        ignored = [*(split_names(self.ignore) or ()), *vectors]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ABOUT_IDS, LabelanceWarning)
-            return self.load()
+            dataset = replace(self, ignore=",".join(ignored) or None).load()
+        for cells in vectors.values():
+            if len(cells) != dataset.n_samples:
+                raise InputError(
+                    "Rows with vectors cannot be left out",
+                    f"{self.data} has {len(cells)} rows, and {dataset.n_samples} remain",
+                    "Use --missing-labels keep or negative",
+                )
+        return dataset, vectors
+
+    def _vectors(self) -> dict[str, Any]:
+        """Return the columns of vectors in a Parquet file."""
+        from labelance.datasets.formats._parquet import read_vectors
+
+        if not os.path.isfile(self.data) or self.find_format() != "parquet":
+            return {}
+        return read_vectors(Path(self.data), ignore=split_names(self.ignore) or ())
 
     @contextmanager
-    def open(self, memory: str | None) -> Iterator[MultiLabelDataset]:
-        """Load the data, with features on disk where a limit of memory is given."""
+    def open(self, memory: str | None) -> Iterator[tuple[MultiLabelDataset, dict[str, Any] | None]]:
+        """Load the data and vectors; features are on disk where a limit of memory is given."""
         if memory is None:
             yield self.load_mixed()
             return
         path, options = self.large_file()
         with labelance.outofcore.open_dataset(path, memory=memory, **options) as dataset:
-            yield dataset
+            yield dataset, None
 
     def large_file(self) -> tuple[Path, dict[str, Any]]:
         """Return the path and options of Parquet that is read in blocks."""
@@ -320,24 +338,24 @@ def _flag(name: str) -> str:
 
 def measure(
     dataset: MultiLabelDataset,
+    vectors: dict[str, Any] | None,
     *,
     n_neighbors: int,
     scale: Any,
     subsample: int,
-    on_disk: bool = False,
 ) -> ImbalanceProfile:
     """Profile the data of a command; 0 skips the neighbors, or takes all rows.
 
-    Texts are read, and ids left out, but for data ``on_disk``, which are not read as a whole.
+    Texts are read, and ids left out, but for data on disk, whose vectors are None.
     """
     from labelance.datasets._dataset import find_texts
 
     nominal: Any = dataset.categorical_features
     X, names = dataset.values, dataset.feature_names
-    if not dataset.n_features:
+    if vectors or (vectors is not None and find_texts(dataset)):
+        X, nominal = join_vectors(dataset, vectors), None
+    elif not dataset.n_features:
         X, nominal = None, None
-    elif not on_disk and find_texts(dataset):
-        X, nominal = dataset.X, None
     with (
         errors_with_names(dataset.feature_names, dataset.label_names),
         rewording(_hint_at_subsample),
@@ -353,6 +371,14 @@ def measure(
             feature_names=names,
             subsample=subsample or None,
         )
+
+
+def join_vectors(dataset: MultiLabelDataset, vectors: dict[str, Any]) -> Any:
+    """Return all features as a frame, columns of vectors last."""
+    frame = dataset.to_frame()[0]
+    for name, cells in vectors.items():
+        frame[name] = cells
+    return frame
 
 
 def _hint_at_subsample(text: str) -> str:

@@ -69,14 +69,10 @@ def describe(
     rare and outlier cells among each label's minority, of at most --subsample rows. With
     --missing-labels keep, known cells count, and each label's unknown cells are listed.
     """
-    with long_work("Reading", quiet=json) as tell, source.open(memory) as dataset:
+    with long_work("Reading", quiet=json) as tell, source.open(memory) as (dataset, vectors):
         tell(f"Measuring {dataset.n_samples} rows")
         result = measure(
-            dataset,
-            n_neighbors=n_neighbors,
-            scale=scale,
-            subsample=subsample,
-            on_disk=memory is not None,
+            dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
         )
     if json:
         print_json({"data": source.data, **result.to_dict()})
@@ -246,13 +242,9 @@ def profile(
     the imbalance: labelance advise DATA.
     """
     check_page(output, force)
-    with report_kept_files(output), source.open(memory) as dataset:
+    with report_kept_files(output), source.open(memory) as (dataset, vectors):
         found = _measure(
-            dataset,
-            n_neighbors=n_neighbors,
-            scale=scale,
-            subsample=subsample,
-            on_disk=memory is not None,
+            dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
         )
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
@@ -280,12 +272,12 @@ def compare(
     check_page(output, force)
     options: dict[str, Any] = {"n_neighbors": n_neighbors, "scale": scale, "subsample": subsample}
     with report_kept_files(output):
-        datasets = source.load_mixed(), _load_after(source, after)
+        datasets = source.load_mixed()[0], _load_after(source, after)
         # Copied texts have another vocabulary, so that the two would have no feature in common.
         texts = list(dict.fromkeys(name for one in datasets for name in find_texts(one)))
         if texts:
             say(f"note: texts and ids are not compared: {show_names(texts, 5)}", to=errors)
-        first, second = (_measure(leave_out(one, texts), **options) for one in datasets)
+        first, second = (_measure(leave_out(one, texts), {}, **options) for one in datasets)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)
     say(
         f"{output}: {first.n_samples} -> {second.n_samples} rows, "
@@ -303,15 +295,15 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
     """Read AFTER like DATA, or as `labelance resample` wrote it, with its labels in columns."""
     alike = replace(source, data=after)
     try:
-        return alike.load_mixed()
+        return alike.load_mixed()[0]
     except InputError as problem:
         try:
             own: dict[str, Any] = dict.fromkeys(_HOW_TO_READ)
-            return replace(alike, **own).load_mixed()
+            return replace(alike, **own).load_mixed()[0]
         except InputError:
             raise problem from None
 
 
-def _measure(dataset: MultiLabelDataset, **options: Any) -> ImbalanceProfile:
+def _measure(dataset: MultiLabelDataset, vectors: Any, **options: Any) -> ImbalanceProfile:
     with long_work(f"Looking at {dataset.n_samples} rows"):
-        return measure(dataset, **options)
+        return measure(dataset, vectors, **options)

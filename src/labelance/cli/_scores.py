@@ -89,7 +89,7 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
     else:
         table = _read_table(path, kind)
         column = _find_id(table, path, id_name)
-        ids = None if column is None else _read_ids(table, kind, column)
+        ids = None if column is None else read_ids(table, kind, column)
         labels = [j for j, name in enumerate(table.names) if j != column and name != _UNNAMED]
         for j in labels:
             _check_numbers(path, table.names[j], table.categories[j])
@@ -116,7 +116,7 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
     else:
         table = _read_table(path, kind)
         own = None if scores.ids is None or by_position else _find_same_id(table, scores)
-        ids = None if own is None else _read_ids(table, kind, own)
+        ids = None if own is None else read_ids(table, kind, own)
         others = [j for j in range(len(table.names)) if j != own]
         if scores.names:
             matched = _match_names(path, [table.names[j] for j in others], scores)
@@ -206,15 +206,20 @@ def _lines(y: Any, ids: list[str] | None) -> Iterator[list[Any]]:
         yield from lines if ids is None else ([one, *line] for one, line in zip(ids[start:], lines))
 
 
+def _narrow(cells: Any) -> Any:
+    """Return decisions in a byte each, and scores as they are."""
+    return cells if cells.dtype.kind == "f" else cells.astype(np.int8)
+
+
 def _write_npz(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
     arrays: dict[str, Any] = {"labels": np.array(names, dtype=str)}
     if rows.ids is not None:
         arrays["id"] = np.array(rows.ids, dtype=str)
     if isinstance(y, np.ndarray):
-        arrays["y"] = y.astype(np.int8)
+        arrays["y"] = _narrow(y)
     else:  # what scipy.sparse.load_npz reads, which leaves the names alone
         arrays |= {"format": np.array(b"csr"), "shape": np.array(y.shape), "indices": y.indices}
-        arrays |= {"data": y.data.astype(np.int8), "indptr": y.indptr}
+        arrays |= {"data": _narrow(y.data), "indptr": y.indptr}
     np.savez_compressed(path, **arrays)
 
 
@@ -226,7 +231,7 @@ def _write_parquet(path: Path, y: Any, rows: LabelColumns, names: Sequence[str])
     for j, name in enumerate(names):
         column = by_column[:, [j]]
         column = column if isinstance(column, np.ndarray) else column.toarray()
-        columns[name] = pyarrow.array(column.ravel().astype(np.int8))
+        columns[name] = pyarrow.array(_narrow(column.ravel()))
     parquet.write_table(pyarrow.table(columns), path)
 
 
@@ -255,11 +260,11 @@ def _read_table(path: Path, kind: str, words: Sequence[str] = ()) -> Any:
 
     file = TextFile(path, max_size=find_budget(path))
     if kind == "parquet":
-        return _add_index(read_parquet(file), read_index(path))
+        return add_index(read_parquet(file), read_index(path))
     return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
 
 
-def _add_index(table: Any, ids: list[str] | None) -> Any:
+def add_index(table: Any, ids: list[str] | None) -> Any:
     """Return the table with the unnamed index as its last column, which CSV has as its first."""
     if ids is None:
         return table
@@ -305,12 +310,17 @@ def _find_same_id(table: Any, scores: LabelColumns) -> int | None:
     return max(same, key=lambda j: table.names[j] == scores.id_name, default=None)
 
 
+def is_id_name(name: str) -> bool:
+    """Tell whether a column is called like one that names rows, or is an index without a name."""
+    return name == _UNNAMED or _ID_NAME.fullmatch(name) is not None
+
+
 def _looks_like_id(table: Any, column: int, scores: LabelColumns) -> bool:
     """Say whether a column names rows: by its name, by its values, or since the scores do so."""
     name, values, cells = (
         table.names[column], table.categories[column], table.cells[:, column],
     )  # fmt: skip
-    if name == _UNNAMED or _ID_NAME.fullmatch(name):
+    if is_id_name(name):
         return True
     if values and scores.ids is not None and set(scores.ids) <= set(values):
         return True
@@ -327,7 +337,7 @@ def _is_default_index(table: Any, kind: str, column: int) -> bool:
     """Say whether a column is the index that pandas makes by default, and so a position."""
     if table.names[column] != _UNNAMED:
         return False
-    return _read_ids(table, kind, column) == [str(row) for row in range(len(table.cells))]
+    return read_ids(table, kind, column) == [str(row) for row in range(len(table.cells))]
 
 
 def _are_shuffled_numbers(ids: list[str] | None) -> bool:
@@ -346,7 +356,7 @@ def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> CommandErr
     )
 
 
-def _read_ids(table: Any, kind: str, column: int) -> list[str]:
+def read_ids(table: Any, kind: str, column: int) -> list[str]:
     """Return the ids as text; numbers are read again, since long ones have no double."""
     if table.categories[column] is None and kind != "parquet":
         table = _read_table(table.file.path, kind, [table.names[column]])

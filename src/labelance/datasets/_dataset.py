@@ -375,7 +375,11 @@ def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
         index=index,
     )
     texts = find_texts(data)
-    is_text = [name in texts for name, values in zip(data.feature_names, data.categories) if values]
+    is_text = [
+        name in texts or find_kind(values, data.n_samples) == "text"
+        for name, values in zip(data.feature_names, data.categories)
+        if values
+    ]
     for i in np.flatnonzero(is_text).tolist():  # as categories they would be like others
         words[i] = words[i].astype(object).where(words[i].notna(), None)
     frame: pd.DataFrame = pandas.concat([numeric, words], axis=1)

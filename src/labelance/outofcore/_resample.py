@@ -214,7 +214,7 @@ def check_no_texts(
     texts = {name: kind for name, kind in find_texts(data).items() if name not in categorical}
     if only_copies_rows(sampler) or not texts:
         return
-    name, kind = next(iter(texts.items()))
+    name, kind = max(texts.items(), key=lambda one: one[1] == "text")
     what = "text" if kind == "text" else "an id"
     ignored = list(texts)
     raise InputError(

@@ -260,6 +260,25 @@ def _check_size(file: TextFile, metadata: Any) -> None:
     file.require(names + max(numbers, sum(group.total_byte_size for group in groups)))
 
 
+def read_vectors(path: Path, *, ignore: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the columns of lists of numbers, such as embeddings: arrays of lists."""
+    pa, parquet = _pyarrow()
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    numbers = (pa.types.is_floating, pa.types.is_integer)
+    with _reading(TextFile(path)), parquet.ParquetFile(path) as source:
+        names = [
+            field.name
+            for field in source.schema_arrow
+            if any(is_list(field.type) for is_list in kinds)
+            and any(is_number(field.type.value_type) for is_number in numbers)
+            and field.name not in ignore
+        ]
+        if not names:
+            return {}
+        table = source.read(names, use_threads=False)
+        return {name: table[name].to_pandas().to_numpy() for name in names}
+
+
 def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
     """Refuse lists and the like before they are read; return the columns of words."""
     for field in schema:

@@ -1,0 +1,498 @@
+"""``labelance fit`` and ``labelance predict``: from a file to a model, and on to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+
+import labelance
+from labelance._utils._files import replace_when_done
+from labelance._utils._messages import did_you_mean, optional_import, plural, show_names
+from labelance.cli._console import errors, long_work, print_json, report_kept_files, say
+from labelance.cli._data import (
+    ForceOption,
+    JsonOption,
+    Source,
+    check_free,
+    join_vectors,
+    option,
+    reads_data,
+)
+from labelance.cli._flags import errors_in_flags
+from labelance.cli._scores import (
+    LabelColumns,
+    add_index,
+    check_suffix,
+    is_id_name,
+    read_ids,
+    write_decisions,
+)
+from labelance.exceptions import InputError
+
+if TYPE_CHECKING:
+    from labelance.datasets import MultiLabelDataset
+
+Learner = Literal["default", "logistic", "forest"]
+
+# Types that models of `labelance fit` need beyond those of labelance and those that skops trusts.
+_TRUSTED = {
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.tree._tree.Tree",
+}
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A file of labelance fit.", show_default=False),
+]
+RowsArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows with the columns of fit: CSV, TSV, Parquet, ARFF, NPZ or LibSVM.",
+        show_default=False,
+    ),
+]
+
+
+@reads_data
+def fit(
+    source: Source,
+    output: Annotated[Path, option("Where to write the model, a .skops file.", "-o", "--output")],
+    learner: Annotated[
+        Learner,
+        typer.Option(
+            help="RareLabelClassifier (default), or logistic regressions or a random forest with a "
+            "threshold for each label."
+        ),
+    ] = "default",
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Fit a model to a data file, and save it for `labelance predict`.
+
+    Texts, categories, numbers and (Parquet) vectors are read; ids and dates are left out. With
+    --missing-labels keep or --unknown -1, each label learns from the rows in which it is known.
+    """
+    _check_model_name(output)
+    check_free(output, force)
+    skops_io = _import_skops("labelance fit")
+    began = perf_counter()
+    with report_kept_files(output), long_work("Reading", quiet=json) as tell:
+        rows = load_rows(source)
+        model = _make_model(learner, rows, seed, jobs)
+        X = rows.X if learner == "default" else _fill_texts(rows.X)
+        tell(f"Fitting {rows.dataset.n_samples} rows")
+        model.fit(X, _label_table(rows.dataset))
+        tell("Writing")
+        with replace_when_done(output) as temporary:
+            skops_io.dump(model, temporary)
+    dataset, seconds = rows.dataset, perf_counter() - began
+    if json:
+        print_json({
+            "model": str(output), "learner": learner, "rows": dataset.n_samples,
+            "columns": rows.names, "labels": list(dataset.label_names),
+            "left_out": rows.left_out, "bytes": output.stat().st_size, "seconds": seconds,
+        })  # fmt: skip
+        return
+    for name, why in rows.left_out.items():
+        say(f"left out: {name} ({why})", to=errors)
+    say(
+        f"{output}: {type(model).__name__} of {plural(dataset.n_samples, 'row')}, "
+        f"{plural(X.shape[1], 'column')} and {plural(dataset.n_labels, 'label')}, "
+        f"{output.stat().st_size / 1e6:.1f} MB, in {seconds:.0f} s"
+    )
+
+
+def predict(
+    model: ModelArgument,
+    data: RowsArgument,
+    output: Annotated[
+        Path,
+        option("Where to write labels: CSV, TSV, Parquet or NPZ.", "-o", "--output"),
+    ],
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Write probabilities in place of 0 and 1.")
+    ] = False,
+    id_: Annotated[
+        str | None,
+        option(
+            "The column that names the rows; by default one that the model does not use.", "--id"
+        ),
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "UTF-8",
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Predict the labels of new rows with a model of `labelance fit`.
+
+    Columns are found by their names; ids go to the output, and other columns are not used. The
+    file is opened with skops, which runs no code: types that labelance does not know are refused.
+    """
+    check_suffix(output)
+    check_free(output, force)
+    with (
+        errors_in_flags({"encoding": "--encoding"}),
+        report_kept_files(output),
+        long_work("Reading", quiet=json) as tell,
+    ):
+        fitted = _open_model(model)
+        rows = _read_rows(data, fitted, id_, encoding)
+        tell(f"Predicting {rows.n_rows} rows")
+        found = fitted.predict_proba(rows.X) if scores else fitted.predict(rows.X)
+        names = getattr(fitted, "label_names_", None)
+        names = [str(name) for name in names or range(found.shape[1])]
+        tell("Writing")
+        ids = LabelColumns(data, found, tuple(names), rows.ids, rows.id_name)
+        write_decisions(output, found, ids, names)
+    if json:
+        print_json({
+            "output": str(output), "rows": rows.n_rows, "labels": names, "scores": scores,
+            "id": rows.id_name if rows.ids is not None else None, "not_used": rows.unused,
+        })  # fmt: skip
+        return
+    if rows.unused:
+        say(f"not used: {show_names(rows.unused)}", to=errors)
+    what = "scores" if scores else f"{int(found.sum())} labels"
+    say(f"{output}: {what} of {plural(rows.n_rows, 'row')}")
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def _import_skops(purpose: str) -> Any:
+    return optional_import("skops.io", extra="cli", purpose=purpose)
+
+
+def _check_model_name(path: Path) -> None:
+    if path.suffix != ".skops":
+        raise InputError(
+            "A model is saved as a .skops file",
+            f"Got -o {path}",
+            f"Use -o {path.with_suffix('.skops') if path.name.strip('-.') else 'model.skops'}",
+        )
+
+
+def _make_model(learner: Learner, rows: Rows, seed: int, jobs: int) -> Any:
+    if learner == "default":
+        return labelance.RareLabelClassifier(random_state=seed, n_jobs=jobs)
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from labelance.decisions import LabelThresholds
+    from labelance.learners import BinaryRelevance
+
+    unknown = np.isnan(rows.dataset.Y.data).any()
+    if learner == "logistic":
+        inner: Any = BinaryRelevance(LogisticRegression(max_iter=1000), n_jobs=jobs)
+    else:
+        inner = RandomForestClassifier(n_jobs=jobs, random_state=seed)
+        inner = BinaryRelevance(inner) if unknown else inner
+    return LabelThresholds(make_pipeline(*_make_encoder(rows), inner), random_state=seed)
+
+
+def _make_encoder(rows: Rows) -> list[Any]:
+    """Return what makes numbers of texts, categories and gaps, from scikit-learn."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+    if not rows.kinds:  # a sparse table
+        return [MaxAbsScaler()]
+    by_kind = {
+        kind: [n for n, k in rows.kinds.items() if k == kind] for kind in rows.kinds.values()
+    }
+    if "embedding" in by_kind:
+        raise InputError(
+            "Only the default learner reads columns of vectors",
+            f"{by_kind['embedding'][0]!r} holds vectors",
+            "Remove --learner, or leave the column out with --ignore",
+        )
+    words = {"ngram_range": (1, 2), "sublinear_tf": True, "dtype": np.float32}
+    least = 3 if rows.dataset.n_samples >= 1000 else 1
+    steps: list[Any] = [
+        (TfidfVectorizer(**words, min_df=least, max_features=200_000), name)
+        for name in by_kind.get("text", ())
+    ]
+    if "category" in by_kind:
+        steps.append((OneHotEncoder(handle_unknown="ignore"), by_kind["category"]))
+    if "number" in by_kind:
+        scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        steps.append((scaled, by_kind["number"]))
+    return [make_column_transformer(*steps)]
+
+
+def _label_table(dataset: MultiLabelDataset) -> Any:
+    """Return labels as a frame, so that the model knows their names."""
+    return dataset.to_frame()[1] if not dataset.is_sparse else _dense_labels(dataset)
+
+
+def _dense_labels(dataset: MultiLabelDataset) -> Any:
+    pandas = optional_import("pandas", extra="data", purpose="labelance fit")
+    return pandas.DataFrame(dataset.Y.toarray(), columns=list(dataset.label_names))
+
+
+def _open_model(path: Path) -> Any:
+    """Return the model in a file of skops; raise for types that nobody here knows."""
+    skops_io = _import_skops("labelance predict")
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not path.is_file():
+        raise InputError(
+            f"File {str(path)!r} does not exist",
+            "MODEL is a file of labelance fit",
+            "Check the path",
+        )
+    try:
+        named = skops_io.get_untrusted_types(file=path)
+    except (BadZipFile, KeyError, ValueError, TypeError) as problem:
+        raise InputError(
+            "MODEL must be a file that labelance fit wrote",
+            f"{path} is no skops file ({type(problem).__name__})",
+            "Pickles are not opened, since that runs code: save the model with skops.io.dump",
+        ) from problem
+    unknown = [name for name in named if name not in _TRUSTED and not name.startswith("labelance.")]
+    if unknown:
+        raise InputError(
+            f"{path} needs types that labelance does not trust",
+            f"It names {show_names(unknown)}",
+            "If you trust its author, open it in Python: skops.io.load(path, trusted=[…])",
+        )
+    model = skops_io.load(path, trusted=named)
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        model = None
+    if not hasattr(model, "predict"):
+        raise InputError(
+            "MODEL must hold a fitted classifier",
+            f"{path} holds something else",
+            "Write it with labelance fit",
+        )
+    return model
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows: a frame, or a sparse table without names."""
+
+    X: Any
+    dataset: MultiLabelDataset
+    kinds: dict[str, str]  # of the columns of a frame
+    left_out: dict[str, str]
+
+    @property
+    def has_vectors(self) -> bool:
+        return "embedding" in self.kinds.values()
+
+    @property
+    def names(self) -> list[str] | None:
+        return list(self.kinds) or None
+
+
+def load_rows(source: Source) -> Rows:
+    """Read training rows, without ids, dates and the like."""
+    from labelance._arrays._mixed import REASONS, open_source
+    from labelance._arrays._open import take_columns
+
+    dataset, vectors = source.load_mixed()
+    if dataset.is_sparse:
+        return Rows(dataset.X, dataset, {}, {})
+    X = join_vectors(dataset, vectors)
+    columns = open_source(X)
+    assert columns is not None
+    kinds: dict[str, str] = {name: columns.find_kind(name) for name in columns.names}
+    left_out = {name: REASONS[kind] for name, kind in kinds.items() if kind in REASONS}
+    if len(left_out) == len(kinds):
+        raise InputError(
+            "A model needs columns to learn from",
+            f"{source.data} has {show_names(kinds) or 'labels alone'}"
+            + (", ids or dates" if kinds else ""),
+            "Add texts, numbers or categories",
+        )
+    kept = [j for j, name in enumerate(kinds) if name not in left_out]
+    forms = {"numbers": "number", "words": "category", "missing": "number", "other": "category"}
+    kinds = {
+        name: forms[columns.form(name)] if kind == "table" else kind
+        for name, kind in kinds.items()
+        if name not in left_out
+    }
+    return Rows(take_columns(X, np.array(kept)), dataset, kinds, left_out)
+
+
+def _fill_texts(X: Any) -> Any:
+    """Return a frame with empty texts where texts are missing, as scikit-learn needs them."""
+    if not hasattr(X, "loc"):  # a sparse table
+        return X
+    from pandas.api.types import is_numeric_dtype
+
+    strings = [name for name in X.columns if not is_numeric_dtype(X[name].dtype)]
+    filled = {name: X[name].astype(object).where(X[name].notna(), "") for name in strings}
+    return X.assign(**filled)
+
+
+@dataclass(frozen=True)
+class _NewRows:
+    """Rows to predict."""
+
+    X: Any
+    ids: list[str] | None
+    id_name: str
+    unused: list[str]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _NewRows:
+    """Read the columns that a model uses, by name, and the ids of the rows."""
+    from labelance.datasets.formats._parquet import read_vectors
+    from labelance.datasets.formats._read_write import find_format
+
+    if not path.is_file():
+        raise InputError(
+            f"File {str(path)!r} does not exist", "labelance predict reads files", "Check the path"
+        )
+    kind = find_format(path, None)
+    if kind in ("npz", "libsvm"):
+        options = {"n_features": model.n_features_in_} if kind == "libsvm" else {}
+        dataset = labelance.datasets.read_multilabel(path, **options)
+        names = list(dataset.feature_names) if kind == "npz" else None
+        return _NewRows(_match_columns(dataset, names, model, path, {}), None, "id", [])
+    vectors = read_vectors(path) if kind == "parquet" else {}
+    table = _read_table(path, kind, vectors, (), encoding)
+    words = [name for name in _word_columns(model) if name in table.names]
+    if kind in ("csv", "tsv") and any(
+        table.categories[table.names.index(name)] is None for name in words
+    ):  # words that look like numbers here
+        table = _read_table(path, kind, vectors, words, encoding)
+    wanted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    labels = [str(name) for name in getattr(model, "label_names_", None) or ()]
+    extras = [name for name in table.names if wanted and name not in (*wanted, *labels)]
+    own = _find_id(table, extras, id_name)
+    ids = None
+    if own is not None:
+        place = table.names.index(own)
+        ids = read_ids(table, "parquet" if kind == "arff" else kind, place)
+    used = [j for j, name in enumerate(table.names) if name != own and name not in labels]
+    dataset = _as_dataset(table, used)
+    X = _match_columns(dataset, list(dataset.feature_names), model, path, vectors)
+    return _NewRows(X, ids, own or "id", [name for name in extras if name != own])
+
+
+def _read_table(
+    path: Path, kind: str, vectors: dict[str, Any], words: Sequence[str], encoding: str
+) -> Any:
+    from labelance.datasets.formats._arff import read_arff
+    from labelance.datasets.formats._csv import read_csv
+    from labelance.datasets.formats._parquet import read_index, read_parquet
+    from labelance.datasets.formats._text_file import TextFile, find_budget
+
+    file = TextFile(path, encoding=encoding, max_size=find_budget(path))
+    if kind == "parquet":
+        return add_index(read_parquet(file, ignore=list(vectors)), read_index(path))
+    if kind == "arff":
+        return read_arff(file)
+    return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
+
+
+def _as_dataset(table: Any, columns: list[int]) -> MultiLabelDataset:
+    from labelance.datasets import MultiLabelDataset
+
+    cells = table.cells[:, columns]
+    return MultiLabelDataset(
+        cells,
+        sp.csr_array((cells.shape[0], 1)),
+        feature_names=tuple(table.names[j] for j in columns),
+        categories=tuple(table.categories[j] for j in columns),
+    )
+
+
+def _match_columns(
+    dataset: MultiLabelDataset,
+    names: list[str] | None,
+    model: Any,
+    path: Path,
+    vectors: dict[str, Any],
+) -> Any:
+    """Return the columns that a model was fitted with, in its order; by place without names."""
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is None or names is None:
+        return dataset.X
+    missing = [name for name in wanted if name not in names and name not in vectors]
+    if missing:
+        near = did_you_mean(missing[0], names)
+        raise InputError(
+            f"{path} must have the columns that the model was fitted with",
+            f"Missing: {show_names(missing)}",
+            f"{near}Add them; the file has {show_names([*names, *vectors])}",
+        )
+    X = dataset.to_frame()[0]
+    for name in wanted:
+        if name in vectors:
+            X[name] = vectors[name]
+    X = X[list(wanted)]
+    inner = type(getattr(model, "estimator", None)).__name__
+    return _fill_texts(X) if inner == "Pipeline" else X
+
+
+def _find_id(table: Any, names: list[str], wanted: str | None) -> str | None:
+    """Return the column that names the rows, of those that the model does not use."""
+    if wanted is not None:
+        if wanted in table.names:
+            return wanted
+        raise InputError(
+            "--id must name a column",
+            f"{table.file.path} has no column {wanted!r}",
+            f"{did_you_mean(wanted, table.names)}Columns: {show_names(table.names)}",
+        )
+    from labelance._arrays._words import find_kind
+
+    n_rows = table.cells.shape[0]
+    words = {name: table.categories[table.names.index(name)] for name in names}
+    by_name = [name for name in names if is_id_name(name)]
+    own = [name for name, values in words.items() if values and len(values) == n_rows]
+    own = [name for name in own if find_kind(words[name] or (), n_rows) != "text"]
+    return next(iter([*by_name, *own]), None)
+
+
+def _word_columns(model: Any) -> list[str]:
+    """Return the columns that a model read as words, whose digits are no numbers."""
+    from labelance._validation._column_groups import ColumnGroups
+
+    inner: Any = getattr(model, "estimator_", None)
+    if type(inner).__name__ == "Pipeline":
+        fitted = getattr(inner[0], "transformers_", ())
+        listed = [columns for name, _, columns in fitted if name.startswith(("tfidf", "onehot"))]
+        return [str(name) for columns in listed for name in np.atleast_1d(columns)]
+    found = [value for value in vars(model).values() if isinstance(value, ColumnGroups)]
+    groups = [
+        str(name)
+        for one in found
+        for name, form in ({n: c.form for n, c in one.columns.items()} | dict(one.table)).items()
+        if form == "words"
+    ]
+    schema = getattr(model, "_schema", None)
+    if schema is None or schema.names is None:
+        return groups
+    return [*groups, *(str(schema.names[j]) for j in schema.categories)]
