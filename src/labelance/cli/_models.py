@@ -248,7 +248,7 @@ def _dense_labels(dataset: MultiLabelDataset) -> Any:
 
 
 def _open_model(path: Path) -> Any:
-    """Return the model in a file of skops; raise for types that nobody here knows."""
+    """Return the model in a file of skops; raise for types that labelance does not trust."""
     skops_io = _import_skops("labelance predict")
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
