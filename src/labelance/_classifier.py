@@ -28,6 +28,7 @@ from labelance._progress import show_progress
 from labelance._utils._compat import fit_context
 from labelance._utils._parameters import ListsParameters
 from labelance._utils._pickles import MarksVersion
+from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import Weights, validate_weights
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import Schema, check_no_device, validate_like
@@ -78,6 +79,11 @@ class BaseMultiLabelClassifier(
             The fitted learner.
         """
         return self._fit_clean(self._validate(X, y))
+
+    def _validate_params(self) -> None:
+        if getattr(self, "n_jobs", None) is not None:  # scikit-learn leaves 0 to joblib
+            check_n_jobs(self.n_jobs)
+        super()._validate_params()
 
     def _fit_clean(self, data: Data, **known: Any) -> Any:
         """Fit validated rows: the work of ``fit``.
@@ -411,8 +417,17 @@ def inner_scores(estimator: Any, clean: Any, X: Any, schema: Schema) -> np.ndarr
     ``schema`` says how the clean rows are coded; one of ours that codes them alike takes them.
     """
     if _takes_clean(estimator) and estimator._schema.categories == schema.categories:
-        return estimator._scores(clean, X)
-    return relevance(estimator, X)
+        scores = estimator._scores(clean, X)
+    else:
+        scores = relevance(estimator, X)
+    n_missing = np.count_nonzero(np.isnan(scores))
+    if n_missing:
+        raise InputError(
+            "The estimator must give every row and label a score",
+            f"{type(estimator).__name__} gave NaN {n_missing} times",
+            "Scale very large numbers of X down, or choose another estimator",
+        )
+    return scores
 
 
 def _takes_clean(estimator: Any) -> bool:

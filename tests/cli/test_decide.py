@@ -597,3 +597,20 @@ def test_decisions_and_thresholds_need_a_file_each(call, files):
     words = ("scores.csv", "--truth", "truth.csv", "-o", "same.csv")
     code, _, err = call(*words, "--thresholds", "../" + files.name + "/same.csv")
     assert (code, "a file each" in err, (files / "same.csv").exists()) == (1, True, False)
+
+
+def test_files_in_latin_1_are_read_with_the_flag_that_the_error_names(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ids, scores = [f"café {i}" for i in range(40)], np.linspace(0, 1, 40)
+    frame = pd.DataFrame({"id": ids, "cat": scores})
+    frame.to_csv("scores.csv", index=False, encoding="latin-1")
+    truth = frame.assign(cat=(scores > 0.6).astype(int))[::-1]
+    truth.to_csv("truth.csv", index=False, encoding="latin-1")
+    words = ("scores.csv", "--truth", "truth.csv", "-o", "out.csv")
+    code, _, err = call(*words)
+    assert code == 1
+    assert "Pass the encoding of the file, such as --encoding latin-1" in err
+    assert call(*words, "--encoding", "latin-1")[0] == 0
+    decided = pd.read_csv("out.csv")  # always UTF-8
+    assert decided["id"].tolist() == ids
+    assert_array_equal(decided["cat"], scores > 0.6)

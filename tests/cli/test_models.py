@@ -286,3 +286,14 @@ def test_sparse_files_go_by_place(here, call):
     assert call("predict", "m.skops", "a.svm", "-o", "out.csv")[0] == 0
     assert list(read().columns) == ["y0", "y1"]
     assert (read()["y1"] == np.arange(60) % 2).all()
+
+
+def test_numbers_that_are_ids_are_read_in_the_encoding_of_the_file(fitted, here, call):
+    new = make_rows(1, 30).drop(columns=["happy", "sad"]).assign(id=range(7, 37), café="é")
+    new.to_csv("latin.csv", index=False, encoding="latin-1")
+    words = ("predict", "m.skops", "latin.csv", "-o", "out.csv")
+    code, _, err = call(*words)
+    assert code == 1
+    assert "--encoding latin-1" in " ".join(err.split())
+    assert call(*words, "--encoding", "latin-1")[0] == 0
+    assert pd.read_csv("out.csv")["id"].tolist() == list(range(7, 37))

@@ -194,7 +194,7 @@ def test_pooling_needs_rows_and_no_confidence(rare):
         guarantee_recall(y, scores, too_few="pool", confidence=0.9)
     with pytest.raises(InputError, match="needs 9 rows with a label of the group"):
         guarantee_recall(y, scores, too_few="pool", label_groups=[0, 0, 1, 2])
-    with pytest.raises(InputError, match=r"label_groups .* It has shape \(2,\)"):
+    with pytest.raises(InputError, match=r"label_groups has shape \(2,\)"):
         guarantee_recall(y, scores, too_few="pool", label_groups=[0, 0])
 
 

@@ -6,11 +6,16 @@ from inspect import getfullargspec, signature
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import labelance
-from labelance.exceptions import LabelanceError
+from labelance import ensemble, learners, metrics, sampling
+from labelance.decisions import find_thresholds
+from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import BinaryRelevance, C45Classifier, MLkNN
+from labelance.metrics import macro_f1
 from labelance.play import Playground
 from labelance.sampling import all_samplers
 
@@ -19,6 +24,7 @@ X = rng.random((40, 4))
 Y = (X[:, :3] < [0.5, 0.3, 0.2]).astype(int)
 REPEATED = pd.DataFrame(X, columns=["a", "b", "a", "c"])
 FRAME = pd.DataFrame(X, columns=list("abcd"))
+NULLS = pl.DataFrame({"a": X[:, 0], "empty": pl.Series([None] * 40, dtype=pl.Null)})
 MIXED = pd.DataFrame(X, columns=["a", 1, "b", 2.5])
 
 MISTAKES = {
@@ -37,6 +43,18 @@ MISTAKES = {
     "a port that is a word": (
         lambda: Playground(port="x"),
         ("free port", "port='x'", "another integer"),
+    ),
+    "a column of polars without values": (
+        lambda: labelance.MLSOL().fit_resample(NULLS, Y),
+        ("Every column of X", "hold no values: 'empty'", "Drop them, X.drop('empty')"),
+    ),
+    "labels of polars without values": (
+        lambda: macro_f1(NULLS, Y[:, :2]),
+        ("Every column of y", "hold no values: 'empty'", "or give them a type"),
+    ),
+    "scores of polars without values": (
+        lambda: find_thresholds(Y[:, :2], NULLS),
+        ("Every column of the scores", "hold no values: 'empty'", "or give them a type"),
     ),
     "repeated names": (
         lambda: labelance.profile(REPEATED, Y),
@@ -170,3 +188,36 @@ def test_the_list_of_parameters_leaves_init_as_it_was_written(made):
     assert init.varargs is None
     assert init.varkw is None
     assert [*init.args[1:], *init.kwonlyargs] == list(signature(made).parameters)
+
+
+TAKES_JOBS = [
+    (package, name)
+    for package in (sampling, learners, ensemble, metrics)
+    for name in package.__all__
+    if callable(getattr(package, name))
+    and "n_jobs" in signature(getattr(package, name)).parameters
+    and name != "sample_weights"
+]
+
+
+@pytest.mark.parametrize(("package", "name"), TAKES_JOBS)
+def test_no_jobs_are_refused_before_any_work(package, name):
+    made = getattr(package, name)
+    known = signature(made).parameters
+    given = {"estimator": DecisionTreeClassifier(), "k": 2}
+    given = {one: value for one, value in given.items() if one in known}
+
+    def use():
+        if package is metrics:
+            return made(Y, X[:, :3], n_jobs=0, **given)
+        model = made(n_jobs=0, **given)
+        return model.fit_resample(X, Y) if package is sampling else model.fit(X, Y)
+
+    with pytest.raises(InputError, match="n_jobs must be None or an integer other than 0"):
+        use()
+
+
+def test_no_jobs_are_refused_by_searches_of_neighbors():
+    for call in (labelance.neighbors.find_neighbors, labelance.profile, sampling.sample_weights):
+        with pytest.raises(InputError, match="n_jobs must be None"):
+            call(X, *([3] if call is labelance.neighbors.find_neighbors else [Y]), n_jobs=0)

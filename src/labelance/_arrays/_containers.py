@@ -305,7 +305,7 @@ class FrameContainer:
             self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
         if role == "X":
             self._take_strings(dtypes)
-        _check_no_words(role, self.names, dtypes, self.nominal, self._library.__name__)
+        _check_no_words(role, self.frame, dtypes, self.nominal, self._library.__name__)
 
     def _take_strings(self, dtypes: list[Any]) -> None:
         """Make columns of few different strings nominal; raise for ids and free text."""
@@ -503,14 +503,22 @@ def _is_nominal(dtype: Any) -> bool:
 
 
 def _check_no_words(
-    role: str, names: tuple[Any, ...], dtypes: list[Any], nominal: np.ndarray, library: str
+    role: str, frame: Any, dtypes: list[Any], nominal: np.ndarray, library: str
 ) -> None:
     """Raise for columns that are neither numbers nor categories."""
     wrong = [
         (name, dtype)
-        for name, dtype, is_nominal in zip(names, dtypes, nominal)
+        for name, dtype, is_nominal in zip(frame.columns, dtypes, nominal)
         if not (is_nominal or dtype.is_numeric() or dtype == nw.Boolean)
     ]
+    # polars and pyarrow have a type for columns without values.
+    empty = [n for n, dtype in wrong if dtype == nw.Unknown and frame[n].is_null().all()]
+    if empty:
+        raise InputError(
+            f"Every column of {role} must hold numbers, booleans or categories",
+            f"These hold no values: {', '.join(map(repr, empty[:5]))}",
+            f"Drop them, {_show_drop(role, empty, library)}, or give them a type of numbers",
+        )
     odd = [f"{name!r} ({dtype})" for name, dtype in wrong]
     if odd and all(dtype.is_temporal() for _, dtype in wrong):
         dates = [name for name, _ in wrong]

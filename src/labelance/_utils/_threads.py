@@ -5,16 +5,30 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 from functools import cache
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+from labelance.exceptions import InputError
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless a number of jobs is None or an integer other than 0."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(
+            "n_jobs must be None or an integer other than 0",
+            f"Got {n_jobs!r}",
+            "Try n_jobs=2, or n_jobs=-1 for all cores",
+        )
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use: all that OpenMP, hence scikit-learn, would by default."""
     if n_jobs is not None:
+        check_n_jobs(n_jobs)
         return effective_n_jobs(n_jobs)
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return min(int(limit), _cores()) if limit.isdigit() and int(limit) else _cores()

@@ -11,6 +11,7 @@ from labelance._utils._messages import warn_user
 from labelance.exceptions import IndexMismatchWarning, InputError
 
 Weights = NDArray[np.float64] | None  # of rows; None stands for ones
+_MOST_WEIGHT = 1e100
 
 
 def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
@@ -18,17 +19,22 @@ def take_weights(weight: Weights, rows: NDArray[Any]) -> Weights:
     return None if weight is None else weight[rows]
 
 
-def validate_groups(groups: Any, n: int, *, caller: str) -> NDArray[np.int64]:
+def validate_groups(
+    groups: Any, n: int, *, caller: str, name: str = "groups", of: str = "row"
+) -> NDArray[np.int64]:
     """Return the number of every row's group, from 0 without gaps, in sorted order."""
-    problem = f"{caller} needs one group per row"
+    problem = f"{caller} needs one group per {of}"
     if groups is None:
         raise InputError(problem, "groups is None", "Pass groups: split(X, y, groups)")
-    values = np.asarray(groups)
+    try:
+        values = np.asarray(groups)
+    except ValueError:  # rows of unequal length
+        values = np.empty(0)
     if values.shape != (n,):
         raise InputError(
             problem,
-            f"groups has shape {values.shape}, and y has {n} rows",
-            "Pass one group per row",
+            f"{name} has shape {values.shape}, and y has {n} {of}s",
+            f"Pass one group per {of}",
         )
     missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     try:
@@ -38,8 +44,8 @@ def validate_groups(groups: Any, n: int, *, caller: str) -> NDArray[np.int64]:
     if missing:
         raise InputError(
             problem,
-            "Some groups are missing, or numbers are mixed with strings",
-            "Give rows without a group a group of their own, and use one type for all groups",
+            f"Some {name} are missing, or numbers are mixed with strings",
+            f"Give {of}s without a group a group of their own, and use one type for all groups",
         )
     return group_of
 
@@ -71,6 +77,13 @@ def validate_weights(
     rows = np.flatnonzero(weight)
     if len(rows) == 0:
         raise InputError(problem, "All weights are zero", "Give at least one row a positive weight")
+    if not 1 / _MOST_WEIGHT <= weight.max() <= _MOST_WEIGHT:  # products of weights are numbers, too
+        raise InputError(
+            f"The largest sample_weight of {caller} must be from {1 / _MOST_WEIGHT:g} to "
+            f"{_MOST_WEIGHT:g}",
+            f"Got {weight.max():g}",
+            "Divide the weights by their largest",
+        )
     kept = weight[rows]
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
 
@@ -102,13 +115,27 @@ def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, .
 
 def check_positive(name: str, value: Any, *, caller: str) -> int:
     """Return the parameter ``name`` if it is an integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+    if not is_integer(value) or value < 1:
         raise InputError(
             f"{name} of {caller} must be an integer >= 1",
             f"Got {value!r}",
             f"Try {name}=5",
         )
     return int(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Say whether a value is one integer, and no truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Raise unless the parameter ``name`` lies between 0 and 1."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
+        raise InputError(
+            f"{name} must be a number between 0 and 1", f"Got {value!r}", f"Try {name}=0.9"
+        )
 
 
 def warn_of_other_index(

@@ -36,7 +36,7 @@ _CALLERS = re.compile(
 _FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("recall", "precision", "confidence", "too_few", "per_row", "exactly", "per_label",
-                 "total", "objective", "missing_labels")
+                 "total", "objective", "missing_labels", "encoding")
 } | {"y_true": "--truth", "y_score": "SCORES", "y_proba": "SCORES"}  # fmt: skip
 _BUDGETS = ("per_row", "per_label", "total")
 _REFUSED = 3  # an exit code of its own: decisions of the other labels are written
@@ -105,6 +105,7 @@ MissingOption = Annotated[
     Literal["error", "ignore"],
     typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
 ]
+EncodingOption = Annotated[str, typer.Option(help="The encoding of text files.")]
 OutputOption = Annotated[
     Path | None, option("Where to write decisions: CSV, TSV, Parquet or NPZ.", "-o", "--output")
 ]
@@ -165,6 +166,7 @@ def decide(
     id: IdOption = None,
     by_position: PositionOption = False,
     missing_labels: MissingOption = "error",
+    encoding: EncodingOption = "UTF-8",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     output: OutputOption = None,
     thresholds: ThresholdsOption = None,
@@ -192,7 +194,7 @@ def decide(
         errors_in_flags(_FLAGS),
         rewording(lambda text: _CALLERS.sub("labelance decide", text)),
     ):
-        table = read_scores(scores, id)
+        table = read_scores(scores, id, encoding)
         rows = table if apply is None else read_other_scores(apply, table, id)
         y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells
         table, rows, y = _take_labels(labels, table, rows, y)
@@ -200,18 +202,17 @@ def decide(
             table, rows, y = _calibrate(request, table, rows, y)
         found = _find(request, table.cells, y)
         kept = np.flatnonzero(~found.refused)
-        names = table.header
-        summary = _summarize(found, names, scores)
+        summary = _summarize(found, table.header, scores)
         if output is not None and len(kept):
             decided = found.decide(rows.cells)[:, kept]
-            write_decisions(output, decided, rows, [names[j] for j in kept])
+            write_decisions(output, decided, rows, [table.header[j] for j in kept])
         if thresholds is not None:
             with replace_when_done(thresholds) as temporary:
                 temporary.write_text(json_text.dumps(plain(summary), indent=2) + "\n")
     if json:
         print_json(summary)
     else:
-        _print(found, names)
+        _print(found, table.header)
         _say_written(output, rows.cells.shape[0], len(kept))
     if found.refused.any():
         raise typer.Exit(_REFUSED)

@@ -41,6 +41,7 @@ class LabelColumns:
     ids: list[str] | None = None
     id_name: str = "id"
     is_dataset: bool = False  # labels that were kept with their features
+    encoding: str = "utf-8"  # of the file, and of those that are read with it
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ def find_labels(scores: LabelColumns, wanted: str) -> list[int]:
     return np.flatnonzero(fits).tolist()
 
 
-def read_scores(path: Path, id_name: str | None) -> LabelColumns:
+def read_scores(path: Path, id_name: str | None, encoding: str = "utf-8") -> LabelColumns:
     """Read finite scores of rows x labels, from a file of any model."""
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
@@ -87,7 +88,7 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
                 f"Score its rows first; its labels are --truth {path}",
             )
     else:
-        table = _read_table(path, kind)
+        table = _read_table(path, kind, encoding)
         column = _find_id(table, path, id_name)
         ids = None if column is None else read_ids(table, kind, column)
         labels = [j for j, name in enumerate(table.names) if j != column and name != _UNNAMED]
@@ -98,7 +99,7 @@ def read_scores(path: Path, id_name: str | None) -> LabelColumns:
         id_column = "id" if column is None else table.names[column] or "id"
         found = LabelColumns(path, table.cells[:, labels], names, ids, id_column)
     _check_finite(found)
-    return found
+    return replace(found, encoding=encoding)
 
 
 def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool) -> LabelColumns:
@@ -114,7 +115,7 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
             places = _match_names(path, found.names, scores)
         found = replace(found, cells=found.cells[:, places], names=scores.names)
     else:
-        table = _read_table(path, kind)
+        table = _read_table(path, kind, scores.encoding)
         own = None if scores.ids is None or by_position else _find_same_id(table, scores)
         ids = None if own is None else read_ids(table, kind, own)
         others = [j for j in range(len(table.names)) if j != own]
@@ -155,7 +156,7 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
 
 def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> LabelColumns:
     """Read scores of other rows, of the same labels in the same order."""
-    other = read_scores(path, id_name)
+    other = read_scores(path, id_name, scores.encoding)
     if other.cells.shape[1] != scores.cells.shape[1]:
         raise CommandError(
             "--apply needs scores of the same labels",
@@ -252,13 +253,13 @@ def _find_kind(path: Path) -> str:
     return kind
 
 
-def _read_table(path: Path, kind: str, words: Sequence[str] = ()) -> Any:
+def _read_table(path: Path, kind: str, encoding: str, words: Sequence[str] = ()) -> Any:
     """Read all columns; those in ``words`` stay as they are written."""
     from labelance.datasets.formats._csv import read_csv
     from labelance.datasets.formats._parquet import read_index, read_parquet
     from labelance.datasets.formats._text_file import TextFile, find_budget
 
-    file = TextFile(path, max_size=find_budget(path))
+    file = TextFile(path, encoding=encoding, max_size=find_budget(path))
     if kind == "parquet":
         return add_index(read_parquet(file), read_index(path))
     return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
@@ -359,7 +360,7 @@ def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> CommandErr
 def read_ids(table: Any, kind: str, column: int) -> list[str]:
     """Return the ids as text; numbers are read again, since long ones have no double."""
     if table.categories[column] is None and kind != "parquet":
-        table = _read_table(table.file.path, kind, [table.names[column]])
+        table = _read_table(table.file.path, kind, table.file.encoding, [table.names[column]])
     cells, values = table.cells[:, column], table.categories[column]
     if values is not None:
         return ["" if np.isnan(code) else values[int(code)] for code in cells]

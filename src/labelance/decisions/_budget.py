@@ -15,7 +15,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._kernel import inner_kernel, kernel
 from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_positive
+from labelance._validation._arguments import check_positive, is_integer
 from labelance._validation._predictions import open_probabilities, validate_scores
 from labelance.decisions._objectives import ratio
 from labelance.decisions._table import LabelTable
@@ -793,7 +793,7 @@ def _open(
 
 
 def _check_utility(utility: Any) -> None:
-    if utility not in _CODES:
+    if not isinstance(utility, str) or utility not in _CODES:
         listed = ", ".join(_CODES)
         raise InputError(
             f"utility must be one of {listed}", f"Got {utility!r}", "Choose one of them"
@@ -803,7 +803,7 @@ def _check_utility(utility: Any) -> None:
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
     if per_row is None and exactly:
         raise InputError("exactly needs per_row", "per_row is None", "Try per_row=5")
-    if per_row is None or (_is_count(per_row) and 1 <= per_row <= q):
+    if per_row is None or (is_integer(per_row) and 1 <= per_row <= q):
         return per_row
     raise InputError(
         f"per_row must be an integer from 1 to {q}, the number of labels",
@@ -815,7 +815,10 @@ def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
 def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
     if per_label is None:
         return None
-    caps = np.asarray(per_label)
+    try:
+        caps = np.asarray(per_label)
+    except ValueError:  # rows of unequal length
+        caps = np.empty(0)
     if caps.dtype.kind not in "iu" or caps.shape not in ((), (q,)) or (caps < 0).any():
         raise InputError(
             f"per_label must be an integer >= 0, or one for each of {q} labels",
@@ -826,7 +829,7 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
 
 
 def _check_total(total: Any) -> int | None:
-    if total is None or (_is_count(total) and total >= 0):
+    if total is None or (is_integer(total) and total >= 0):
         return total if total is None else min(int(total), _NO_LIMIT)
     raise InputError("total must be an integer >= 0", f"Got {total!r}", "Try total=1000")
 
@@ -839,7 +842,3 @@ def _check_mix(mix: Any, *, alone: bool) -> float:
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
         raise InputError("mix must be in [0, 1]", f"Got {mix!r}", "Try mix=0.5")
     return float(mix)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -18,7 +18,12 @@ from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
-from labelance._validation._arguments import Weights, take_weights, validate_weights
+from labelance._validation._arguments import (
+    Weights,
+    check_positive,
+    take_weights,
+    validate_weights,
+)
 from labelance._validation._data import Data
 from labelance._validation._labels import known_cells, take_unknown
 from labelance._validation._predictions import validate_score_table, validate_scores
@@ -289,6 +294,7 @@ def find_calibration(
     caller = "find_calibration"
     if method not in ("sigmoid", "isotonic"):
         raise InputError("method must be 'sigmoid' or 'isotonic'", f"Got {method!r}", "Choose one")
+    check_positive("min_class_count", min_class_count, caller=caller)
     scored = validate_scores(
         y_true, y_score, caller=caller, needs_all=None, label_names=label_names
     )

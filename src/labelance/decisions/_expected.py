@@ -12,7 +12,7 @@ from labelance._arrays._cells import cells_at_least, iterate_stored, store_all_c
 from labelance._arrays._containers import stored_values
 from labelance._utils._kernel import kernel
 from labelance._validation._predictions import validate_probabilities
-from labelance.decisions._objectives import CostMatrix
+from labelance.decisions._objectives import CostMatrix, as_numbers, square_of_beta
 from labelance.exceptions import InputError
 
 FAverage = Literal["macro", "micro", "samples"]
@@ -75,20 +75,19 @@ def maximize_expected_f(
             f"Got {average!r}",
             "Choose one of them",
         )
-    if np.asarray(beta).dtype.kind not in "iuf" or not 0 < beta < np.inf:
-        raise InputError("beta must be a number > 0", f"Got {beta!r}", "Try beta=1.0")
+    beta2 = _check_beta(beta)
     if joint is not None:
         if average != "samples":
             raise InputError(
                 'joint needs average="samples"', f"Got average={average!r}", "Omit joint"
             )
-        return _decide_rows_jointly(p, _check_joint(joint, p), float(beta) ** 2)
+        return _decide_rows_jointly(p, _check_joint(joint, p), beta2)
     if average == "samples":
-        return _decide_rows(p, float(beta) ** 2)
+        return _decide_rows(p, beta2)
     if average == "micro":
-        thresholds = np.full(p.shape[1], _best_cut(stored_values(p).ravel(), float(beta) ** 2))
+        thresholds = np.full(p.shape[1], _best_cut(stored_values(p).ravel(), beta2))
     else:
-        thresholds = np.array([_best_cut(own, float(beta) ** 2) for own in iterate_stored(p)])
+        thresholds = np.array([_best_cut(own, beta2) for own in iterate_stored(p)])
     return cells_at_least(p, thresholds)
 
 
@@ -208,8 +207,15 @@ def _decide_rows_jointly(p: Any, joint: NDArray[np.float64], beta2: float) -> An
     return y if isinstance(p, np.ndarray) else sp.csr_array(y)
 
 
+def _check_beta(beta: Any) -> float:
+    is_number = isinstance(beta, (int, float, np.number)) and not isinstance(beta, bool)
+    if not is_number or not 0 < beta < np.inf:
+        raise InputError("beta must be a number > 0", f"Got {beta!r}", "Try beta=1.0")
+    return square_of_beta(beta)
+
+
 def _check_joint(joint: Any, p: Any) -> NDArray[np.float64]:
-    table = np.asarray(joint, dtype=np.float64)
+    table = as_numbers(joint)
     fits = table.ndim == 3 and table.shape[:2] == p.shape and (table >= 0).all()
     if not fits or np.abs(table.sum(axis=2) - p).max() > 1e-6:
         raise InputError(

@@ -15,11 +15,17 @@ from labelance._arrays._cells import iterate_columns, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import warn_user
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_positive
+from labelance._validation._arguments import (
+    check_positive,
+    check_probability,
+    is_integer,
+    validate_groups,
+)
 from labelance._validation._categorical import name_columns
 from labelance._validation._labels import count_known
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
 from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._objectives import as_numbers
 from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import InputError, LabelanceWarning
 
@@ -225,18 +231,18 @@ def find_recall_thresholds(
             f"Got confidence={confidence:g}",
             'Omit confidence, or choose another too_few, such as "never"',
         )
+    groups = _check_label_groups(label_groups, q, caller)
+    others = _check_reference(reference, q, caller)
     n_positive = column_counts(Y)
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
-        groups = _check_label_groups(label_groups, q, caller)
         raise _too_few_positives(Y, needed, groups, names, recall, confidence)
     ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
     thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
     effect = np.full(q, {"always": "always predicted", "never": "never predicted"}.get(too_few, ""))
     if too_few == "pool" and not served.all():
-        groups = _check_label_groups(label_groups, q, caller)
-        pools = _Pools(Y, scores, unknown, reference, caller)
+        pools = _Pools(scored, others)
         effect = effect.astype(object)
         for group in np.unique(groups[~served]):
             labels = np.flatnonzero((groups == group) & ~served)
@@ -334,6 +340,7 @@ def guarantee_precision(
     'too few positives: 2, needs 11; never predicted'
     """
     caller = "guarantee_precision"
+    _check_choice("missing_labels", missing_labels, ("error", "ignore"), caller)
     Y, scores, unknown, names = validate_scores(
         y_true,
         y_score,
@@ -343,9 +350,9 @@ def guarantee_precision(
         label_names=label_names,
     )
     n, q = Y.shape
-    _check_share("precision", precision)
+    check_probability("precision", precision)
     delta = _miss_probability(confidence, q if simultaneous else 1)
-    needed = int(np.ceil(np.log(delta) / np.log(precision) - _ROUNDING))
+    needed = _least_count(precision, delta)
     given = None if candidates is None else _check_candidates(candidates, q, caller)
     learns = np.zeros(n, dtype=bool)
     if given is None:
@@ -426,7 +433,7 @@ def limit_alarms(
     caller = "limit_alarms"
     scores = validate_score_table(y_score, None, caller=caller)
     check_positive("n_rows", n_rows, caller=caller)
-    if np.asarray(n_alarms).dtype.kind not in "iu" or n_alarms < 0:
+    if not is_integer(n_alarms) or n_alarms < 0:
         raise InputError("n_alarms must be an integer >= 0", f"Got {n_alarms!r}", "Try n_alarms=5")
     n, q = scores.shape
     delta = _miss_probability(confidence, q if simultaneous else 1)
@@ -483,7 +490,7 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
     >>> positives_needed(0.9, 0.9, n_labels=50)
     59
     """
-    _check_share("recall", recall)
+    check_probability("recall", recall)
     check_positive("n_labels", n_labels, caller="positives_needed")
     if confidence is None:
         if n_labels > 1:
@@ -492,9 +499,13 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
                 "Got confidence=None",
                 "Try confidence=0.9, or pass simultaneous=False",
             )
-        return int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1))
-    delta = _miss_probability(confidence, n_labels)
-    return int(np.ceil(np.log(delta) / np.log(recall) - _ROUNDING))
+        return max(int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1)), 1)
+    return _least_count(recall, _miss_probability(confidence, n_labels))
+
+
+def _least_count(share: float, delta: float) -> int:
+    """Return the fewest rows that, all of them right, reject a smaller share at level delta."""
+    return max(int(np.ceil(np.log(delta) / np.log(share) - _ROUNDING)), 1)
 
 
 def _recall_ranks(
@@ -503,7 +514,8 @@ def _recall_ranks(
     """Return which of its positives, from the smallest score, every label may begin with."""
     miss = 1 - recall
     if confidence is None:
-        return np.floor(miss * (n_positive + 1) + _ROUNDING).astype(np.int64)
+        ranks = np.floor(miss * (n_positive + 1) + _ROUNDING).astype(np.int64)
+        return np.minimum(ranks, n_positive)  # 1 - 1e-300 is 1, but some recall is asked for
     delta = _miss_probability(confidence, n_labels) * (1 + _ROUNDING)
     # The quantile is the last rank, up to rounding and to sums that are equal to delta.
     rank = np.maximum(stats.binom.ppf(delta, n_positive, miss), 0)
@@ -530,25 +542,9 @@ def _order_statistics(
 class _Pools:
     """Common thresholds of labels with too few positives, as percentiles of negative scores."""
 
-    def __init__(
-        self,
-        Y: sp.csr_array,
-        scores: Any,
-        unknown: sp.csr_array | None,
-        reference: tuple[Any, Any] | None,
-        caller: str,
-    ) -> None:
-        self.Y, self.scores = Y, scores
-        self.other = (Y, scores, unknown)
-        if reference is not None:
-            scored = validate_scores(*reference, caller=caller, needs_all=None, sparse=True)
-            if scored.Y.shape[1] != Y.shape[1]:
-                raise InputError(
-                    f"reference must have the {Y.shape[1]} labels of y_true",
-                    f"It has {scored.Y.shape[1]}",
-                    "Pass the same columns in the same order",
-                )
-            self.other = scored[:3]
+    def __init__(self, scored: Scored, others: Scored | None) -> None:
+        self.Y, self.scores = scored.Y, scored.scores
+        self.other = others or scored
 
     def find(self, labels: NDArray[np.int64], recall: float) -> tuple[NDArray[np.float64], str]:
         """Return thresholds of the labels, and what to say about them."""
@@ -578,7 +574,7 @@ class _Pools:
 
     def _negatives(self, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
         """Return the sorted scores of rows known not to have each label."""
-        Y, scores, unknown = self.other
+        Y, scores, unknown, _ = self.other
         n = Y.shape[0]
         parts = zip(
             iterate_columns(Y[:, labels]),
@@ -641,20 +637,12 @@ def _last_true(holds: Any, most: int) -> int:
 
 
 def _miss_probability(confidence: Any, n_labels: int) -> float:
-    _check_share("confidence", confidence)
+    check_probability("confidence", confidence)
     return float((1 - confidence) / n_labels)
 
 
-def _check_share(name: str, value: Any) -> None:
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:
-        raise InputError(
-            f"{name} must be a number between 0 and 1", f"Got {value!r}", f"Try {name}=0.9"
-        )
-
-
 def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(map(repr, choices))
         raise InputError(
             f"{name} of {caller} must be one of {listed}", f"Got {value!r}", "Choose one of them"
@@ -664,26 +652,38 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) 
 def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.int64]:
     if label_groups is None:
         return np.zeros(q, dtype=np.int64)
-    groups = np.asarray(label_groups)
-    if groups.shape != (q,):
+    return validate_groups(label_groups, q, caller=caller, name="label_groups", of="label")
+
+
+def _check_reference(reference: Any, q: int, caller: str) -> Scored | None:
+    if reference is None:
+        return None
+    if not isinstance(reference, (tuple, list)) or len(reference) != 2:
         raise InputError(
-            f"label_groups of {caller} must hold one group for each of {q} labels",
-            f"It has shape {groups.shape}",
-            "Pass one group per label",
+            f"reference of {caller} must be a pair (y_true, y_score) of other rows",
+            f"Got {type(reference).__name__}",
+            "Pass reference=(y_train, scores_train)",
         )
-    return np.unique(groups, return_inverse=True)[1]
+    scored = validate_scores(*reference, caller=caller, needs_all=None, sparse=True)
+    if scored.Y.shape[1] != q:
+        raise InputError(
+            f"reference must have the {q} labels of y_true",
+            f"It has {scored.Y.shape[1]}",
+            "Pass the same columns in the same order",
+        )
+    return scored
 
 
 def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float64]:
     """Return the candidates of every label, from the largest down."""
-    tried = np.asarray(candidates, dtype=np.float64)
+    tried = as_numbers(candidates)
     if tried.ndim == 1:
         tried = np.repeat(tried[:, None], q, axis=1)
     if tried.ndim != 2 or tried.shape[1] != q or not tried.size or np.isnan(tried).any():
         raise InputError(
             f"candidates of {caller} must be numbers, shared by all labels or one column for "
             f"each of {q}",
-            f"They have shape {np.shape(candidates)}, or hold NaN",
+            f"Got {candidates!r:.100}",
             "Pass a list of thresholds, or an array with one column per label",
         )
     return -np.sort(-tried, axis=0).T

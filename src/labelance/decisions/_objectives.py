@@ -15,6 +15,7 @@ from labelance.exceptions import InputError
 Rule = Callable[[Any, Any, Any, Any], Any]
 MEASURES = ("f1", "gmean", "balanced_accuracy")
 Objective = Literal["f1", "gmean", "balanced_accuracy"] | Rule
+_MOST_BETA = 1e100
 
 
 def objective_value(
@@ -52,6 +53,11 @@ def ratio(part: Any, whole: Any, *, empty: float) -> np.ndarray:
     """Return a quotient, and ``empty`` where the divisor is 0."""
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
+
+
+def square_of_beta(beta: float) -> float:
+    """Return the weight of recall; beyond the limit nothing else counts, and squares overflow."""
+    return float(min(beta, _MOST_BETA)) ** 2
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ class FBeta:
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
         """Return the smoothed F-beta; 0/0 counts as 1."""
-        squared = float(self.beta) ** 2
+        squared = square_of_beta(self.beta)
         whole = squared * (tp + fn) + tp + fp + self.smoothing
         return _ratio((1 + squared) * tp + self.smoothing / 2, whole)
 
@@ -205,7 +211,7 @@ class CostMatrix:
     costs: ArrayLike
 
     def __post_init__(self) -> None:
-        table = _as_numbers(self.costs)
+        table = as_numbers(self.costs)
         if table.shape[-2:] != (2, 2) or table.ndim > 3 or not np.isfinite(table).all():
             raise InputError(
                 "costs of CostMatrix must be finite, with shape (2, 2) or (n_labels, 2, 2)",
@@ -234,7 +240,7 @@ class CostMatrix:
             )
 
 
-def _as_numbers(values: Any) -> np.ndarray:
+def as_numbers(values: Any) -> np.ndarray:
     """Return an array of floats; an empty one for what has none, or rows of unequal length."""
     try:
         return np.asarray(values, dtype=float)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelance._validation._predictions import validate_probabilities
+from labelance.decisions._objectives import as_numbers
 from labelance.exceptions import InputError
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ def correct_prior(scores: ArrayLike, train_prior: ArrayLike, target_prior: Array
 
 
 def _priors(prior: ArrayLike, n_labels: int) -> Floats:
-    values = np.asarray(prior, dtype=float)
+    values = as_numbers(prior)
     fits = values.shape in ((), (n_labels,)) and ((values >= 0) & (values <= 1)).all()
     if not fits:
         raise InputError(

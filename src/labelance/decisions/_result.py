@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from labelance._validation._arguments import check_probability
 from labelance.decisions._cuts import Counts
 from labelance.decisions._objectives import Objective, objective_of_label, objective_value
 from labelance.decisions._table import ThresholdTable
@@ -83,13 +84,14 @@ class Thresholds(ThresholdTable):
         Parameters
         ----------
         level : float, default=0.9
-            The probability.
+            The probability, between 0 and 1.
 
         Returns
         -------
         interval : ndarray of shape (n_labels, 2)
             nan for labels that no row has.
         """
+        check_probability("level", level)
         rng = np.random.default_rng(0)
         ends = np.full((len(self.thresholds), 2), np.nan)
         for label in map(int, np.flatnonzero(self.n_positive > 0)):

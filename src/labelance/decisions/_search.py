@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
+from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import (
     Weights,
     take_weights,
@@ -130,6 +131,7 @@ def find_thresholds(
     >>> found.predict([[0.35, 0.5]])
     array([[1, 0]])
     """
+    check_n_jobs(n_jobs)
     scored = validate_scores(
         y_true,
         y_score,

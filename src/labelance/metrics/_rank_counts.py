@@ -21,6 +21,7 @@ from sklearn import get_config
 from labelance._arrays._containers import is_blocks
 from labelance._arrays._dask import DaskRows
 from labelance._utils._kernel import kernel
+from labelance._utils._threads import check_n_jobs
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -92,6 +93,7 @@ def count_ranks(
     n_jobs: int | None = None,
 ) -> RankCounts:
     """Count around every relevant cell, within its label or within its row."""
+    check_n_jobs(n_jobs)
     groups = Y.tocsc() if within == "label" else Y
     indptr, indices = groups.indptr.astype(np.int64), groups.indices.astype(np.int64)
     counts = []

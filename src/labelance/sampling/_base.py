@@ -31,6 +31,7 @@ from labelance._utils._messages import warn_user
 from labelance._utils._parameters import ListsParameters
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
+from labelance._utils._threads import check_n_jobs
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import MissingPolicy, check_no_missing
@@ -362,6 +363,11 @@ class BaseMultiLabelSampler(
     # For samplers without these parameters: nothing depends on chance, and nothing is printed.
     random_state: Any = 0
     verbose: int = 0
+
+    def _validate_params(self) -> None:
+        if getattr(self, "n_jobs", None) is not None:  # scikit-learn leaves 0 to joblib
+            check_n_jobs(self.n_jobs)
+        super()._validate_params()
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelSampler:

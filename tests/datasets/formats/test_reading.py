@@ -475,6 +475,15 @@ def test_the_header_tells_what_separates_cells(tmp_path, separator):
     assert data.values.tolist() == [[120, 0], [90.5, 1]]
 
 
+def test_blanks_around_cells_of_the_header_are_none_of_names(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text(' beat ,"key" ,\t" sad " , "a ""b""", happy\t\n120,3,1,0,1\n')
+    data = read_multilabel(path, labels=["happy"])
+    assert data.feature_names == ("beat", "key", " sad ", 'a "b"')
+    path.write_text(" a , b \n120,1\n90,0\n")
+    assert read_multilabel(path, labels=["b"]).feature_names == ("a",)
+
+
 def test_numbers_with_a_decimal_comma_are_no_categories(tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("beat;key;is_sad\n120;C;0\n90,5;a;1\n")

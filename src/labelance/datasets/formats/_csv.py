@@ -277,7 +277,7 @@ class _Body:
             kinds,
             nothing,
             encoding=self.file.encoding,
-            unescape=lambda value: value.replace('""', '"'),
+            unescape=_unescape,
         )
 
     def read_numbers(self, reader: CellReader) -> list[Block] | None:
@@ -340,6 +340,10 @@ class _Body:
         return self.file.error(int(found.lines[found.rows]), problem, what, cure)
 
 
+def _unescape(value: str) -> str:
+    return value.replace('""', '"')
+
+
 def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
     """Return the names of the columns, and how many lines they take."""
     _, block = next(file.lines(quote=b'"'), (1, b""))
@@ -363,6 +367,11 @@ def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
             "It is empty",
             "Add a header",
         )
+    header = b"\n".join([*block.split(b"\n", rows.line_num)[: rows.line_num], b""])
+    found = find_cells(header, 1, len(names), ord(separator))
+    if not found.mistake:  # without the blanks around cells, as in all other rows
+        names = [found.token(j).decode(file.encoding) for j in range(len(names))]
+        names = [_unescape(n) if m == ESCAPED else n for n, m in zip(names, found.marks)]
     check_no_repeated_names(file, names, [1] * len(names))
     return tuple(names), rows.line_num
 
