@@ -285,7 +285,8 @@ def profile(
     labels = validate_labels(y, caller="profile", needs_all=None)
     n_samples = labels.Y.shape[0]
     read_as = None
-    if categorical_features is None:
+    # Without neighbors, columns of a frame are counted only, and may hold anything.
+    if categorical_features is None and (n_neighbors is not None or not hasattr(X, "columns")):
         X, read_as, feature_names = _read_columns(X, feature_names)
     n_features = None if X is None else count_features(X, n_samples, caller="profile")
     rows = None
