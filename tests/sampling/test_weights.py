@@ -63,6 +63,39 @@ def test_sample_weights_are_mlsols(floor):
     assert_allclose((weights - floor) * w.sum(), (weights - floor).sum() * w, atol=1e-9)
 
 
+@given(st.integers(0, 1000), st.sampled_from([0, 0.1, 0.6]))
+def test_no_label_rarer_than_the_median_weighs_less_than_without_weights(seed, floor):
+    rng = np.random.default_rng(seed)
+    X = rng.random((60, 2))
+    Y = (rng.random((60, 5)) < rng.random(5) * 0.6).astype(int)
+    Y[:3], Y[3:6], Y[6:, 0] = 1, 0, 0  # the first is rare: near each other, or not, by chance
+    neighbors = find_neighbors(X, 5)
+    weights = sample_weights(X, Y, floor=floor, neighborhood=neighbors)
+    count = Y.sum(axis=0)
+    rare = count < np.median(count[count > 0])
+    assert_allclose(weights.mean(), 1)
+    assert weights.min() >= floor
+    assert all((weights @ Y)[rare] >= count[rare] - 1e-6)
+    w = local_distribution(Y, neighbors).weights
+    kept = floor + (1 - floor) * w / w.mean()
+    if all((kept @ Y)[rare] >= count[rare]):
+        assert_allclose(weights, kept)
+
+
+def test_a_rare_emotion_without_neighbors_of_its_own_is_drawn_as_often_as_in_the_data(data_dir):
+    path = data_dir / "street" / "goemotions_minilm.npz"
+    if not path.is_file():
+        pytest.skip("the data are not there")
+    data = np.load(path)
+    rows = np.flatnonzero(data["part"] == 0)[:10_000]
+    X, Y = data["X_int8"][rows] * data["scale"], data["Y"][rows].astype(int)
+    count, drawn = Y.sum(axis=0), sample_weights(X, Y) @ Y
+    assert all(drawn[count < np.median(count)] >= count[count < np.median(count)] - 1e-6)
+    relief, grief = drawn[count == 25], drawn[count == 24]
+    assert relief >= 25  # 6 in proportion to MLSOL's w
+    assert grief > 300
+
+
 def test_sample_weights_take_containers_and_neighborhoods():
     X, Y = sampler_data()
     expected = sample_weights(X, Y)

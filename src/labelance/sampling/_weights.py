@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
@@ -111,6 +112,11 @@ def sample_weights(
     MLSOL draws its seeds with these weights; a learner that takes ``sample_weight``, or an
     index sampler, can use them without any synthetic row.
 
+    MLSOL gives nothing to a minority cell all of whose neighbors are of the other class: it takes
+    it for noise. A label with such cells only would be met less often than without weights. Where
+    that happens to a label in fewer rows than the median label, its rows get at least the mean
+    weight: each of these labels is drawn, in expectation, at least as often as it is in the data.
+
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
@@ -120,7 +126,8 @@ def sample_weights(
     floor : float, default=0.1
         The weight of a row without any minority cell worth extending: of the weight of all
         rows, this share is spread evenly, and the rest in proportion to w. With 0 such rows
-        have no weight at all, with 1 all rows have the same.
+        have no weight at all (but for those of rare labels, see above), with 1 all rows have the
+        same.
     k_neighbors, metric, scale, categorical_features, missing, n_jobs
         How neighbors are found, as in :class:`MLSOL`.
     neighborhood : Neighborhood, optional
@@ -169,8 +176,29 @@ def sample_weights(
         missing=missing,
         n_jobs=n_jobs,
     )
-    w = sampler.plan(X, y, neighborhood=neighborhood).details.local.weights
-    return floor + (1 - floor) * w / w.mean()
+    plan = sampler.plan(X, y, neighborhood=neighborhood)
+    w = plan.details.local.weights
+    return floor + (1 - floor) * _keep_rare(w / w.mean(), plan.data.Y)
+
+
+def _keep_rare(w: Floats, Y: sp.csr_array) -> Floats:
+    """Raise rows to the mean weight 1 until no rare label weighs less than with equal weights.
+
+    Only rows of labels that would lose are raised, and the others give in proportion. That ends:
+    equal weights are the last resort.
+    """
+    count, n = column_counts(Y), len(w)
+    rare = np.zeros(len(count), dtype=bool)
+    if count.any():
+        rare = (count > 0) & (count < np.median(count[count > 0]))
+    raised, kept = np.zeros(n, dtype=bool), w
+    while True:
+        short = rare & (kept @ Y < count * (1 - 1e-9))
+        added = (Y @ short > 0) & (kept < 1)
+        if not added.any():
+            return kept
+        raised |= added
+        kept = np.where(raised, 1.0, w * ((n - raised.sum()) / w[~raised].sum()))
 
 
 class WeightedIndexSampler:
