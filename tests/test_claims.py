@@ -99,3 +99,16 @@ def test_the_leaderboard_shows_a_dataset_without_thresholds(claims):
     lines = board.against_published(means, published, "macro_f1").splitlines()
     assert lines[2] == "| flags | 40.0 (CC) |  | 50.0 (MLkNN) | 60.0 (MLkNN) |"
     assert lines[3] == "| emotions | 80.0 (CC) |  | 70.0 (MLkNN) |  |"
+
+
+def test_pages_that_claim_to_beat_published_methods_say_what_these_were_tuned_for():
+    pages = [ROOT / "CHANGELOG.md", ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    assert [page.name for page, text in texts.items() if "28 tuned" in text] == []
+    claim = re.compile(r"best of (the 28|them|28)")
+    silent = {p.name for p, text in texts.items() if claim.search(text) and "Hamming" not in text}
+    assert silent == set()
+    for name in ("README.md", "docs/studies/state_of_the_art.md", "docs/user_guide/decide.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert text.index("leaderboard/lrap-won") < text.index("leaderboard/n-ours")
+        assert re.search(r"expect\s+less", text)

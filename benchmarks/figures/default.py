@@ -57,7 +57,7 @@ def default_figures(folder: Path) -> dict[str, str]:
 
 
 def report_tables(folder: Path) -> dict[str, str]:
-    """Return the figures of the classifier as it is, next to the best of 28 published methods."""
+    """Return the figures of the classifier as it is, next to the best of 28 published ones."""
     lines = pd.read_csv(folder / "report.csv").groupby("data").mean(numeric_only=True)
     published = pd.read_csv(folder / "best_of_28.csv", index_col="data")
     head = ["data", "macro F", "empty as 0", "empty as 1", "best of 28", "AUCPR", "CPU s"]

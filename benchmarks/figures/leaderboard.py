@@ -1,4 +1,7 @@
-"""State of the art: study leaderboard next to published figures of 28 tuned methods."""
+"""State of the art: study leaderboard next to published figures of 28 methods.
+
+They were tuned for Hamming loss, and cut by one threshold for all labels.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +100,7 @@ def leaderboard_figures(folder: Path) -> dict[str, str]:
     return {
         "n-ours": f"{won.reindex(comparable).sum()} of {len(comparable)}",
         "n-ours-all": f"{won.sum()} of {len(DATASETS)}",
+        **ranking(means, published),
         "flags": f"{100 * ours['flags']:.1f} against {100 * best['flags']:.1f}",
         "comparable": f"{len(comparable)} datasets ({', '.join(comparable)})",
         "answer": answer(means, published, comparable),
@@ -133,7 +137,7 @@ def best_form(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def answer(means: pd.DataFrame, published: pd.DataFrame, datasets: list[str]) -> str:
-    """Return how often learners are at or above the best of 28 on some datasets."""
+    """Return how often macro F of learners is at or above the best of 28 on some datasets."""
     best = published.xs(PUBLISHED["macro_f1"], level="metric").max(axis=1)
     rows = []
     for (learner, method), of in means["macro_f1"].groupby(["learner", "method"]):
@@ -146,6 +150,18 @@ def answer(means: pd.DataFrame, published: pd.DataFrame, datasets: list[str]) ->
     words = [f"{form_of(one)} {one.above} of {one.of}" for one in others.head(4).itertuples()]
     mine = [f"`{OURS}` {one.above} of {one.of}" for one in ours.itertuples()]
     return "; ".join([*(mine or [f"`{OURS}` has not been run"]), *words]) + "."
+
+
+def ranking(means: pd.DataFrame, published: pd.DataFrame) -> dict[str, str]:
+    """Return how often the default's LRAP is above the best of 28, as the table shows both."""
+    best = 100 * published.xs(PUBLISHED["lrap"], level="metric").max(axis=1)
+    ours = 100 * means["lrap"].xs((OURS, "Default"), level=("learner", "method"))
+    gap = (ours.round(1) - best[ours.index].round(1)).round(1)
+    level, below = (gap == 0).sum(), (gap < 0).sum()
+    return {
+        "lrap-won": f"{(gap > 0).sum()} of {len(gap)}",
+        "lrap-rest": f"{level} tied, {below} below",
+    }
 
 
 def alike(folds: pd.DataFrame, labels: pd.DataFrame) -> list[str]:
@@ -226,7 +242,7 @@ def against_published(means: pd.DataFrame, published: pd.DataFrame, measure: str
             form = of[of.index.get_level_values("method") == method].droplevel("method")
             cells.append("" if form.empty else f"{form.max():.1f} ({form.idxmax()})")
         lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
-    names = ["best of 28, tuned", OURS, *forms.values()]
+    names = ["best of 28", OURS, *forms.values()]
     return "\n".join([*header("dataset", names), *lines])
 
 
