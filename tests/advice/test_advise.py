@@ -38,6 +38,7 @@ from labelance.advice._compare import (
 )
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import CostMatrix, LabelThresholds
+from labelance.ensemble._parts import Kernel
 from labelance.exceptions import (
     InputError,
     NothingToSampleError,
@@ -196,7 +197,7 @@ def test_every_verdict_has_code_that_runs(data, monkeypatch):
 @pytest.fixture
 def small_default(monkeypatch):
     """RareLabelClassifier as it is advised, but with its quickest part only."""
-    monkeypatch.setattr("labelance.ensemble._rare_label.choose_parts", lambda *_: ("kernel ridge",))
+    monkeypatch.setattr("labelance.ensemble._race.PARTS", (Kernel(),))
 
 
 def advise_of(name, data, monkeypatch, **options):

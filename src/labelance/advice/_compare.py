@@ -31,7 +31,6 @@ from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
 from labelance.decisions import LabelThresholds
 from labelance.ensemble import MLSOLBagging, RareLabelClassifier
-from labelance.ensemble._parts import choose_parts
 from labelance.exceptions import InputError, LabelanceError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners import BinaryRelevance
@@ -163,8 +162,7 @@ def _default_cost(n: int, d: int, q: int, sparse: bool) -> float:
     forests = 0.3 + 1.6e-5 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q)
     # A tree has at most 31 leaves, and fewer where that would leave them too few rows.
     boosting = 4 * q * (0.02 + 1e-4 * n + 2e-4 * d * min(n / 30, 31))
-    boosted = "boosting" in choose_parts(sparse, q)
-    return FOLDS * (forests + kernel + (boosting if boosted else 0))
+    return FOLDS * (forests + kernel + (boosting if q <= 32 else 0))
 
 
 def make_learner(data: Data, *, n_jobs: int | None) -> Any:

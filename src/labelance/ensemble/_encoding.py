@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,14 +13,20 @@ from sklearn.impute import SimpleImputer
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import narrow_indices
 from labelance._arrays._tables import count_nonzero, divide_columns, join_columns, largest_sizes
+from labelance._validation._column_groups import ColumnGroups
+from labelance._validation._data import Data
+from labelance._validation._features import Schema, validate_features, validate_like
 
 Floats = NDArray[np.float64]
 Table = Any  # a float64 array, or a csr_array
 
+_CALLER = "RareLabelClassifier"
 _MOST_CATEGORIES = 100  # of a column; rows of others look like those of the most frequent one
 _MOST_SPREADS = 10.0  # from the mean: what lies beyond says no more to a kernel or a regression
 _FAR = 1e6  # times the largest size of training rows
 _WIDE, _SPARSE = 100, 0.1  # columns, and the share of nonzero cells: text and the like
+_ALIKE = 100.0  # times as large are columns of one kind at most
+_EQUAL = 0.1  # of the mean: how much lengths of rows vary that were weighted to be equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +34,9 @@ class Encoding:
     """Numbers filled and scaled, categories as columns of 0 and 1.
 
     The form of the table follows from the values, not from their container, so
-    that learners give the same for both: wide tables that are mostly zeros are sparse, with
-    columns divided by their largest size; others are dense and standardised.
+    that learners give the same for both: wide tables that are mostly zeros are sparse, with rows of
+    length 1; others are dense and standardised. Columns of a sparse table are divided by their
+    largest sizes before, but not where they are alike, as counts and TF-IDF of words are.
     """
 
     numeric: NDArray[np.intp]
@@ -39,24 +46,28 @@ class Encoding:
     column: NDArray[np.intp]  # among the categorical ones: whose category each new column is
     category: Floats
     sparse: bool = False
+    weighted: bool = False  # training rows had equal lengths already, as TF-IDF has
     center: Floats | float = 0.0
     spread: Floats | float = 1.0
 
     @classmethod
-    def fit(cls, X: Any, categorical: NDArray[np.bool_]) -> tuple[Encoding, Table]:
-        """Return the encoding of training rows, and their table."""
+    def fit(
+        cls, X: Any, categorical: NDArray[np.bool_], *, text: bool = False
+    ) -> tuple[Encoding, Table]:
+        """Return the encoding of training rows, and their table; that of ``text`` is sparse."""
         numeric, nominal = np.flatnonzero(~categorical), np.flatnonzero(categorical)
         size, imputer = np.ones(len(numeric)), None
         if len(numeric):
-            size = largest_sizes(_take(X, numeric))
-            size = np.where(size > 0, size, 1.0)
+            size = _common_size(largest_sizes(_take(X, numeric)))
             imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
             imputer.fit(divide_columns(_take(X, numeric), size, _FAR))
         plain = cls(numeric, size, imputer, nominal, *_find_categories(_codes(X, nominal)))
         joined = plain._join(X)
         n, d = joined.shape
-        if d >= _WIDE and count_nonzero(joined) < _SPARSE * n * d:
-            return replace(plain, sparse=True), _as_sparse(joined)
+        if text or (d >= _WIDE and count_nonzero(joined) < _SPARSE * n * d):
+            table, lengths = _as_unit_rows(joined)
+            weighted = bool(np.std(lengths) < _EQUAL * np.mean(lengths))
+            return replace(plain, sparse=True, weighted=weighted), table
         table = np.asarray(to_dense(joined))
         spread = table.std(axis=0)
         spread[spread < 1e-12] = 1.0
@@ -66,7 +77,7 @@ class Encoding:
     def transform(self, X: Any) -> Table:
         """Return the table of clean rows."""
         joined = self._join(X)
-        return _as_sparse(joined) if self.sparse else self._standardise(to_dense(joined))
+        return _as_unit_rows(joined)[0] if self.sparse else self._standardise(to_dense(joined))
 
     def _standardise(self, table: Floats) -> Floats:
         return np.clip((table - self.center) / self.spread, -_MOST_SPREADS, _MOST_SPREADS)
@@ -105,6 +116,25 @@ def _as_sparse(joined: Any) -> sp.csr_array:
     return table
 
 
+def _as_unit_rows(joined: Any) -> tuple[sp.csr_array, Floats]:
+    """Return rows of length 1, and their lengths before; rows of zeros stay."""
+    table = _as_sparse(joined)
+    lengths = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
+    by = np.where(lengths > 0, lengths, 1.0)
+    cells = table.data / np.repeat(by, np.diff(table.indptr))
+    return sp.csr_array((cells, table.indices, table.indptr), shape=table.shape), lengths
+
+
+def _common_size(size: Floats) -> Floats:
+    """Return what columns are divided by: one number where they are alike, else their own size."""
+    own = np.where(size > 0, size, 1.0)
+    some = size[size > 0]
+    if len(size) < _WIDE or not len(some):
+        return own
+    low, high = np.quantile(some, [0.05, 0.95])
+    return np.full(len(size), some.max()) if high <= _ALIKE * low else own
+
+
 def _take(X: Any, columns: NDArray[np.intp]) -> Any:
     part = X if len(columns) == X.shape[1] else X[:, columns]
     return part.astype(np.float64)
@@ -129,3 +159,47 @@ def _find_categories(codes: Floats) -> tuple[NDArray[np.intp], Floats]:
         column.append(np.full(len(kept), j, dtype=np.intp))
         category.append(kept)
     return np.concatenate(column), np.concatenate(category)
+
+
+class EncodedTable(NamedTuple):
+    """Training rows for parts, and whether cells of a sparse table are weighted, as TF-IDF is."""
+
+    rows: Table
+    weighted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """X as tables of numbers: one for each column of texts or vectors, one for the rest."""
+
+    groups: ColumnGroups
+    names: list[str]
+    encodings: list[Encoding]
+    schemas: list[Schema]  # empty where X is one table, which is clean already
+
+    @classmethod
+    def fit(cls, data: Data, X: Any) -> tuple[Tables, list[EncodedTable]]:
+        """Return the tables of training rows."""
+        groups, blocks = ColumnGroups.fit(X, caller=_CALLER)
+        names, encodings, tables, schemas = [], [], [], []
+        for block in blocks:
+            if groups.whole and not data.features.only_rows:
+                found = data.features
+            else:
+                found = validate_features(block.native, caller=_CALLER, missing="keep")
+                schemas.append(found.schema())
+            encoding, rows = Encoding.fit(found.X, found.categorical, text=block.kind == "text")
+            names.append(str(block.name))
+            encodings.append(encoding)
+            tables.append(EncodedTable(rows, encoding.weighted))
+        return cls(groups, names, encodings, schemas), tables
+
+    def transform(self, clean: Any, X: Any) -> list[Table]:
+        """Return the tables of other rows, ``clean`` where X is one table of numbers."""
+        if not self.schemas:
+            return [self.encodings[0].transform(clean)]
+        blocks = self.groups.transform(X, caller=_CALLER)
+        return [
+            encoding.transform(validate_like(block.native, schema, caller=_CALLER))
+            for block, schema, encoding in zip(blocks, self.schemas, self.encodings)
+        ]

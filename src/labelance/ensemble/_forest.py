@@ -21,6 +21,7 @@ from labelance.ensemble._encoding import Floats, Table
 _MOST_OUTPUTS = 64  # labels that trees split by themselves; more are projected
 _PROJECTIONS = 16
 _BLOCK = 2000  # rows whose weights are held at a time
+BAG = 10_000  # rows that a tree draws, of as many or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,8 @@ class Forest:
     Splits are those of the Gini index: for a label of 0 and 1 it is twice the variance, which
     trees for regression reduce. Of more than 64 labels every tree sees 16 random projections of
     its own. A score is a weighted mean of the labels of training rows, where a row's weight is
-    its share of the leaves that the new row falls into. So the forest holds its rows' leaves, once,
-    and trees hold splits only.
+    its share of the leaves that the new row falls into. A tree draws at most 10,000 rows, so
+    that its cost has a bound; it holds splits only, and the labels of all leaves are one matrix.
 
     References
     ----------
@@ -42,9 +43,8 @@ class Forest:
 
     trees: list[DecisionTreeRegressor]
     start: NDArray[np.int64]  # of every tree's nodes among all nodes
-    shares: sp.csr_array  # (n_nodes, n_rows): of a row in the weight of its leaf
-    Y: Floats
-    known: NDArray[np.bool_] | None = None  # None: all cells of Y
+    present: sp.csr_array  # (n_nodes, n_labels): shares of a leaf's rows that have the label
+    known: sp.csr_array | None = None  # those in which it is known; None: all
 
     @classmethod
     def fit(
@@ -77,42 +77,61 @@ class Forest:
         trees, leaves, bags = zip(*grown)
         sizes = [tree.tree_.node_count for tree in trees]
         start = np.concatenate([[0], np.cumsum(sizes)])
-        n = len(Y)
-        bag = np.column_stack(bags)
-        place = np.column_stack(leaves) + start[:-1]
-        inside = bag > 0
-        numbers = np.broadcast_to(np.arange(n)[:, None], bag.shape)
-        cells = bag[inside], (place[inside], numbers[inside])
-        shares = sp.csr_array(sp.coo_array(cells, shape=(start[-1], n)))
-        total = np.asarray(shares.sum(axis=1)).ravel()
-        shares = sp.diags_array(1 / np.where(total > 0, total, 1)) @ shares
-        forest = cls(list(trees), start, sp.csr_array(shares), Y, known)
-        held_out = forest._mean(place, ~inside)
+        shares = _leaf_shares(leaves, bags, start)
+        present = shares @ sp.csr_array(Y)
+        seen = None if known is None else shares @ sp.csr_array(known * 1.0)
+        forest = cls(list(trees), start, present, seen)
+        inside = np.zeros((len(Y), n_trees), dtype=bool)
+        for tree, (drawn, _) in enumerate(bags):
+            inside[drawn, tree] = True
+        place = np.column_stack(leaves)
+        held_out = np.vstack(
+            [forest._mean(place[block], ~inside[block]) for block in _blocks(len(Y))]
+        )
         held_out[inside.all(axis=1)] = np.nan  # no tree left them out
         return forest, held_out
 
     def scores(self, table: Table) -> Floats:
         """Return scores in [0, 1]."""
-        rows = _in_single_precision(table)
-        place = np.column_stack([tree.apply(rows, check_input=False) for tree in self.trees])
-        return self._mean(place + self.start[:-1], np.ones(place.shape, dtype=bool))
+        n = table.shape[0]
+        scores = np.empty((n, self.present.shape[1]))
+        for block in _blocks(n):
+            rows = _in_single_precision(table[block])
+            place = np.column_stack([tree.apply(rows, check_input=False) for tree in self.trees])
+            scores[block] = self._mean(place, np.ones(place.shape, dtype=bool))
+        return scores
 
     def _mean(self, place: NDArray[Any], asked: NDArray[np.bool_]) -> Floats:
-        """Return the mean over the trees that are asked about every row; of none, of all."""
+        """Return the mean over the trees that are asked about every row; of none, of all.
+
+        ``place`` has the node of every row in each tree.
+        """
         asked = asked | ~asked.any(axis=1, keepdims=True)
-        scores = np.empty((len(place), self.Y.shape[1]))
-        for begin in range(0, len(place), _BLOCK):
-            block = slice(begin, begin + _BLOCK)
-            row, tree = np.nonzero(asked[block])
-            part = 1 / asked[block].sum(axis=1)
-            cells = part[row], (row, place[block][row, tree])
-            shape = len(part), self.shares.shape[0]
-            near = sp.csr_array(sp.coo_array(cells, shape=shape)) @ self.shares
-            scores[block] = near @ self.Y
-            if self.known is not None:
-                total = near @ self.known.astype(float)
-                scores[block] /= np.where(total > 0, total, np.nan)
+        row, tree = np.nonzero(asked)
+        part = 1 / asked.sum(axis=1)
+        cells = part[row], (row, place[row, tree] + self.start[tree])
+        near = sp.csr_array(sp.coo_array(cells, shape=(len(part), self.present.shape[0])))
+        scores = (near @ self.present).toarray()
+        if self.known is not None:
+            total = (near @ self.known).toarray()
+            scores /= np.where(total > 0, total, np.nan)
         return np.clip(scores, 0, 1)
+
+
+def _leaf_shares(leaves: Any, bags: Any, start: NDArray[np.int64]) -> sp.csr_array:
+    """Return the share (n_nodes, n_rows) of every row in the weight of its leaves."""
+    drawn = np.concatenate([rows for rows, _ in bags])
+    weight = np.concatenate([own for _, own in bags])
+    node = np.concatenate(
+        [place[rows] + first for place, (rows, _), first in zip(leaves, bags, start)]
+    )
+    total = np.bincount(node, weight, minlength=start[-1])
+    shape = int(start[-1]), len(leaves[0])
+    return sp.csr_array(sp.coo_array((weight / total[node], (node, drawn)), shape=shape))
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(begin, begin + _BLOCK) for begin in range(0, n, _BLOCK)]
 
 
 def _in_single_precision(table: Table) -> Any:
@@ -136,11 +155,11 @@ def _grow(
     weight: Weights,
     seed: int,
     splitter: str,
-) -> tuple[DecisionTreeRegressor, NDArray[np.int64], Floats]:
-    """Return a tree, the leaf of every row, and the weight of every row in the tree's bag."""
+) -> tuple[DecisionTreeRegressor, NDArray[np.int32], tuple[NDArray[np.int64], Floats]]:
+    """Return a tree, the leaf of every row, and the rows of the tree's bag with their weights."""
     rng = np.random.default_rng(seed)
     n, q = Y.shape
-    bag = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+    bag = np.bincount(rng.integers(n, size=min(n, BAG)), minlength=n).astype(float)
     if weight is not None:
         bag *= weight
     if known is not None:
@@ -154,4 +173,6 @@ def _grow(
     )
     tree.fit(to_fit, Y, sample_weight=bag, check_input=False)
     drop_node_values(tree)
-    return tree, tree.apply(rows, check_input=False), bag
+    drawn = np.flatnonzero(bag)
+    leaves = [tree.apply(rows[block], check_input=False) for block in _blocks(n)]
+    return tree, np.concatenate(leaves).astype(np.int32), (drawn, bag[drawn])

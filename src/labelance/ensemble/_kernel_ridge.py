@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
-from labelance._arrays._storage import check_fits_memory
 from labelance._arrays._tables import inverse_frequencies
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table
 
-_MOST_LANDMARKS = 2500
+MOST_LANDMARKS = 2500
 _PENALTIES = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
-_BLOCK = 2000  # rows whose kernel is held at a time
+_BLOCK = 2000  # rows whose kernel is made at a time
+_MOST_HELD = 12_500_000  # cells of a kernel that is not made again
 _RANK = 1e-10  # of the largest eigenvalue: what is smaller is rounding
 
 
@@ -55,46 +56,44 @@ class KernelRidge:
         rng: np.random.Generator,
         *,
         known: Any = None,
+        weighted: bool = False,
     ) -> tuple[KernelRidge, Floats]:
         """Return the machine, and leave-one-out scores of its rows.
 
-        The score of an unknown cell is the machine's, which learned nothing from it.
+        The score of an unknown cell is the machine's, which learned nothing from it. Columns of
+        a sparse table count by their rarity, unless the cells are ``weighted`` already.
         """
         (n, q), groups = Y.shape, labels_known_together(known)
-        rarity = inverse_frequencies(table)
+        rarity = None if weighted else inverse_frequencies(table)
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
-        gamma = 1.0 if rarity is not None else 1 / table.shape[1]
-        chosen, most = np.arange(n), int(_MOST_LANDMARKS / len(groups) ** (1 / 3))
+        gamma = 1.0 if sp.issparse(table) else 1 / table.shape[1]
+        chosen, most = np.arange(n), int(MOST_LANDMARKS / len(groups) ** (1 / 3))
         if n > most:
             chosen = np.sort(rng.choice(n, most, replace=False))
-        check_fits_memory(
-            n,
-            2 * 8 * len(chosen),  # the kernel and the features
-            caller="RareLabelClassifier",
-            noun="rows of a kernel",
-            cure="Fit it to a sample of the rows",
-        )
-        landmarks = rows[chosen]
-        K = _kernel(rows, landmarks, gamma)
-        basis = _Basis.of(K[chosen])
-        tries: list[Any] = []
+        kernel = _Kernel(rows, rows[chosen], gamma)
+        basis = _Basis.of(_kernel(kernel.landmarks, kernel.landmarks, gamma))
+        fits = []
         for here, labels in groups:
-            everywhere = known is None and len(chosen) == n
-            part = basis.features(K[here], take_weights(weight, here), everywhere)
-            w = np.ones(n)[here] if weight is None else weight[here]
-            tries.append(_try_penalties(*part, Y[:, labels][here], w))
-            if known is not None:  # without the features of this group
-                tries[-1] = list(tries[-1])
+            numbers, own = np.arange(n)[here], Y[:, labels][here]
+            part = take_weights(weight, here)
+            if part is None and known is None and len(chosen) == n:
+                fits.append(_Fit.of_landmarks(basis, own, numbers))
+            else:
+                fits.append(_Fit.of_rows(basis, kernel, own, numbers, part))
         # One penalty for all labels, by the squared leave-one-out error in units of variance.
-        best = min(zip(*tries), key=lambda tried: sum(choice.error for choice in tried))
+        errors = np.sum([one.errors(_PENALTIES) for one in fits], axis=0)
+        penalty = _PENALTIES[int(np.argmin(errors))]
         coef, mean, left_out = np.empty((len(chosen), q)), np.empty(q), np.empty((n, q))
-        for (here, labels), choice in zip(groups, best):
-            coef[:, labels], mean[labels] = choice.coef, choice.mean
-            scores = choice.mean + (0 if known is None else K @ choice.coef) + np.zeros((n, 1))
-            scores[here] = choice.mean + choice.left_out
-            left_out[:, labels] = scores
-        return cls(rarity, gamma, landmarks, coef, mean), left_out
+        for (_, labels), one in zip(groups, fits):
+            coef[:, labels], mean[labels] = one.coef(penalty), one.mean
+        machine = cls(rarity, gamma, kernel.landmarks, coef, mean)
+        if known is not None:
+            left_out[:] = machine.scores(table)
+        for (here, labels), one in zip(groups, fits):
+            which = np.ix_(np.arange(n)[here], np.arange(q)[labels])
+            left_out[which] = one.mean + one.left_out(penalty)
+        return machine, left_out
 
     def scores(self, table: Table) -> Floats:
         """Return what the regressions give rows: about 0 to 1."""
@@ -121,15 +120,19 @@ def _blocks(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
-def _products(features: Floats, weight: Weights) -> Floats:
-    """Return the (weighted) sums of products of all pairs of columns."""
-    if weight is None:
-        return features.T @ features
-    parts = (
-        features[block].T @ (features[block] * weight[block, None])
-        for block in _blocks(len(features))
-    )
-    return np.asarray(sum(parts))
+class _Kernel:
+    """The kernel of rows with landmarks: held where it is small, made again in blocks elsewhere."""
+
+    def __init__(self, rows: Table, landmarks: Table, gamma: float) -> None:
+        self.rows, self.landmarks, self.gamma = rows, landmarks, gamma
+        small = rows.shape[0] * landmarks.shape[0] <= _MOST_HELD
+        self.held = _kernel(rows, landmarks, gamma) if small else None
+
+    def take(self, numbers: NDArray[Any]) -> Floats:
+        """Return the kernel of some rows."""
+        if self.held is not None:
+            return self.held[numbers]
+        return _kernel(self.rows[numbers], self.landmarks, self.gamma)
 
 
 class _Basis(NamedTuple):
@@ -144,48 +147,92 @@ class _Basis(NamedTuple):
         kept = values > _RANK * values[-1]
         return cls(values[kept], vectors[:, kept])
 
-    def features(
-        self, K: Floats, weight: Weights, everywhere: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return the map from kernel to features, the features of rows, and their squared sizes.
 
-        Features are orthogonal over the (weighted) rows, so that every penalty divides by numbers.
-        So they are already where the rows are all landmarks.
-        """
-        values, vectors = self
-        to_features = vectors / np.sqrt(values)
-        if weight is None and everywhere:
-            return to_features, vectors * np.sqrt(values), values
-        features = np.empty((len(K), len(values)))
-        for block in _blocks(len(K)):
-            features[block] = K[block] @ to_features
-        squares, turn = eigh(_products(features, weight))
-        for block in _blocks(len(K)):
-            features[block] = features[block] @ turn
-        return to_features @ turn, features, np.maximum(squares, 0)
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Regressions of labels that are known in the same rows, for all penalties at once.
 
+    Features are orthogonal over the (weighted) rows, so that every penalty divides by numbers.
+    """
 
-class _Choice(NamedTuple):
-    """What a penalty gives labels."""
-
-    error: float  # squared, of leave-one-out scores, in units of variance
+    to_features: Floats  # from the kernel
+    squares: Floats  # sizes of the features, squared
+    along: Floats  # their sums of products with the labels
     mean: Floats
-    coef: Floats
-    left_out: Floats  # leave-one-out scores, less the mean
+    Y: Floats  # less the mean
+    weight: Floats
+    features: Callable[[slice], Floats]  # of a block of rows
 
+    @classmethod
+    def of_landmarks(cls, basis: _Basis, Y: Floats, numbers: NDArray[Any]) -> _Fit:
+        """Return the fit to rows that are all landmarks, whose features are orthogonal already."""
+        features = basis.vectors * np.sqrt(basis.values)
+        mean, w = Y.mean(axis=0), np.ones(len(Y))
+        return cls(
+            basis.vectors / np.sqrt(basis.values),
+            basis.values,
+            features.T @ (Y - mean),
+            mean,
+            Y - mean,
+            w,
+            features.__getitem__,
+        )
 
-def _try_penalties(
-    to_features: Floats, features: Floats, squares: Floats, Y: Floats, w: Floats
-) -> Iterator[_Choice]:
-    mean = np.average(Y, axis=0, weights=w)
-    Y = Y - mean
-    along = features.T @ (w[:, None] * Y)
-    variance = np.maximum(w @ Y**2, 1e-300)
-    for penalty in _PENALTIES:
-        shrunk = 1 / (squares + penalty)
-        lengths = [features[block] ** 2 @ shrunk for block in _blocks(len(Y))]
-        share = np.minimum(w * np.concatenate(lengths), 1 - 1e-9)
-        off = (Y - features @ (along * shrunk[:, None])) / (1 - share)[:, None]
-        error = float(((w @ off**2) / variance).sum())
-        coef = to_features @ (along / (squares[:, None] + penalty))
-        yield _Choice(error, mean, coef, Y - off)
+    @classmethod
+    def of_rows(
+        cls, basis: _Basis, kernel: _Kernel, Y: Floats, numbers: NDArray[Any], weight: Weights
+    ) -> _Fit:
+        """Return the fit to rows by landmarks."""
+        to_features = basis.vectors / np.sqrt(basis.values)
+        w = np.ones(len(Y)) if weight is None else weight
+        mean = np.average(Y, axis=0, weights=w)
+        Y = Y - mean
+        products = np.zeros((to_features.shape[1],) * 2)
+        along = np.zeros((len(products), Y.shape[1]))
+        for block in _blocks(len(Y)):
+            features = kernel.take(numbers[block]) @ to_features
+            products += features.T @ (features if weight is None else features * w[block, None])
+            along += features.T @ (w[block, None] * Y[block])
+        squares, turn = eigh(products)
+        to_features = to_features @ turn
+        return cls(
+            to_features,
+            np.maximum(squares, 0),
+            turn.T @ along,
+            mean,
+            Y,
+            w,
+            lambda block: kernel.take(numbers[block]) @ to_features,
+        )
+
+    def coef(self, penalty: float) -> Floats:
+        """Return the coefficients of the landmarks."""
+        return self.to_features @ (self.along / (self.squares[:, None] + penalty))
+
+    def errors(self, penalties: Floats) -> Floats:
+        """Return the squared leave-one-out error of each penalty, in units of variance."""
+        variance = np.maximum(self.weight @ self.Y**2, 1e-300)
+        total = np.zeros(len(penalties))
+        for block in _blocks(len(self.Y)):
+            features, w = self.features(block), self.weight[block]
+            squared = features**2
+            for i, penalty in enumerate(penalties):
+                off = self._off(block, features, squared, penalty)
+                total[i] += ((w @ off**2) / variance).sum()
+        return total
+
+    def left_out(self, penalty: float) -> Floats:
+        """Return leave-one-out scores, less the mean."""
+        return np.vstack(
+            [
+                self.Y[block] - self._off(block, features, features**2, penalty)
+                for block in _blocks(len(self.Y))
+                for features in [self.features(block)]
+            ]
+        )
+
+    def _off(self, block: slice, features: Floats, squared: Floats, penalty: float) -> Floats:
+        """Return the residuals of a block of rows by machines without each of them."""
+        shrunk = 1 / (self.squares + penalty)
+        share = np.minimum(self.weight[block] * (squared @ shrunk), 1 - 1e-9)
+        return (self.Y[block] - features @ (self.along * shrunk[:, None])) / (1 - share)[:, None]

@@ -9,7 +9,9 @@ import numpy as np
 
 from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
+from labelance._progress import print_notice
 from labelance._utils._compat import Interval
+from labelance._utils._messages import show_names
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
@@ -17,18 +19,29 @@ from labelance._validation._labels import take_labels
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
 from labelance.decisions._thresholds import TUNING
-from labelance.ensemble._encoding import Encoding
-from labelance.ensemble._parts import PARTS, Task, choose_parts
+from labelance.ensemble._encoding import EncodedTable, Tables
+from labelance.ensemble._parts import Model, Task
+from labelance.ensemble._race import (
+    blend_weights,
+    find_candidates,
+    mean_of_scores,
+    race,
+)
 
 
 class RareLabelClassifier(WeightedClassifier):
     """A blend of learners with thresholds for rare labels, good without tuning.
 
-    Two forests, a kernel machine and (for dense tables of at most 32 labels) boosted trees err on
-    different rows, so the mean of their scores is better than each of them. Every part also scores
-    the training rows without having learned from them; on these scores the thresholds of all
-    labels are found. One fit, without a search. Where cells of y are unknown (NaN), every label
-    learns, and finds its threshold, from the rows in which it is known.
+    Six kinds of parts may learn: logistic regressions, a network of one hidden layer, a kernel
+    machine, two forests and boosted trees. On many rows they first race on growing samples, and
+    what has no weight in the best mean of their scores does not learn from all rows. Parts also
+    score the training rows without having learned from them: these scores give the parts their
+    weights, and then all labels their thresholds. One fit, without a search. Where cells of y are
+    unknown (NaN), every label learns, and finds its threshold, from the rows in which it is known.
+
+    X may be a list, Series or array of texts, or a data frame with columns of texts and of vectors
+    (such as embeddings) next to numbers and categories. Ids and dates are left out, and named in
+    ``columns_``.
 
     Parameters
     ----------
@@ -40,17 +53,29 @@ class RareLabelClassifier(WeightedClassifier):
     shrinkage : float or "auto", default="auto"
         How much thresholds of rare labels are drawn to their frequencies, as in
         :class:`~labelance.decisions.LabelThresholds`.
+    keep_oob : bool, default=False
+        Whether to keep the scores of the training rows as ``oob_decision_function_``.
     random_state : int, RandomState, Generator or None, default=None
-        For bags, splits, folds and landmarks.
+        For samples, bags, splits, folds and landmarks.
     n_jobs : int, optional
         Threads that grow trees and fit labels. The result does not depend on it.
     verbose : int, default=0
-        1 shows on a terminal how far fitting is.
+        1 prints in three lines what X has, what the race chose and what each part counts, and shows
+        on a terminal how far fitting is.
 
     Attributes
     ----------
     parts_ : tuple of str
-        Names of the learners whose scores are averaged.
+        Names of the learners that learned from all rows; with several tables, as of texts and
+        of embeddings, each with the name of its table.
+    weights_ : ndarray of shape (n_parts,)
+        What each part counts in the mean of the scores; the sum is 1.
+    race_ : list of dict
+        What the race saw of every part at each size, for ``pandas.DataFrame(model.race_)``: part,
+        rows, loss (log loss per positive), weight, work (counted CPU seconds of a fit to all rows)
+        and decision. Empty where all parts are cheap.
+    columns_ : str
+        What was found in X, such as columns of texts, and what is left out.
     thresholds_ : ndarray of shape (n_labels,)
         A label is predicted where its score is at least this: ``inf`` never, ``-inf`` always.
     decisions_ : Thresholds or None
@@ -59,15 +84,22 @@ class RareLabelClassifier(WeightedClassifier):
         ``objective=None``.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         Scores of the training rows by models that did not learn from them, but for two numbers for
-        each label that make probabilities of the kernel's scores.
+        each label that make probabilities of the kernel's scores, and for the weights. Only with
+        ``keep_oob=True``.
 
     See Also
     --------
     labelance.decisions.LabelThresholds : Thresholds for a classifier of your own.
-    labelance.advise : Compares samplers, thresholds and weights for a learner on your data.
+    labelance.advise : Compares learners, samplers, thresholds and weights on your data.
 
     Notes
     -----
+    Cost: parts that learn from all rows take together at most 2.5 times the work of the one with
+    the least log loss, and the race at most as much again; or a minute of one core, if more.
+    Work is counted from the shape of the data, not by a clock, so that a seed gives one model.
+    Memory, beyond that of X and of the scores: kernels are made in blocks, and trees draw at most
+    10,000 rows.
+
     A category that no training row has counts as missing, without a warning, as in scikit-learn's
     histogram boosting. A missing category is one of its own where training rows lack it, and the
     most frequent one where none does.
@@ -82,6 +114,14 @@ class RareLabelClassifier(WeightedClassifier):
     (200, 10)
     >>> len(model.decisions_.interval())
     10
+
+    Texts are X as they are:
+
+    >>> texts = ["a red apple", "a green apple", "a red car", "a blue car"] * 10
+    >>> y = [[1, 0], [1, 0], [0, 1], [0, 1]] * 10
+    >>> model = RareLabelClassifier(random_state=0).fit(texts, y)
+    >>> model.predict_proba(["an apple", "cars and a car"]).argmax(axis=1).tolist()
+    [0, 1]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -89,6 +129,7 @@ class RareLabelClassifier(WeightedClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "objective": TUNING["objective"],
         "shrinkage": SHRINKING["shrinkage"],
+        "keep_oob": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
     }
@@ -101,6 +142,7 @@ class RareLabelClassifier(WeightedClassifier):
         n_estimators: int = 150,
         objective: Objective | None = "f1",
         shrinkage: Shrinkage = "auto",
+        keep_oob: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -108,9 +150,13 @@ class RareLabelClassifier(WeightedClassifier):
         self.n_estimators = n_estimators
         self.objective = objective
         self.shrinkage = shrinkage
+        self.keep_oob = keep_oob
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _hands_on_rows(self) -> bool:
+        return True  # texts and vectors, which its tables hold as numbers
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         n_labels = data.Y.shape[1]
@@ -121,32 +167,62 @@ class RareLabelClassifier(WeightedClassifier):
         # The score of a label that all rows have, or none, is known.
         self._constant = (counts == n_known).astype(float)
         self._learned = np.flatnonzero((counts > 0) & (counts < n_known))
-        self._encoding, table = Encoding.fit(data.X, data.categorical)
-        self.parts_ = choose_parts(self._encoding.sparse, len(self._learned))
-        self._models = []
-        held_out = []
+        self._tables, tables = Tables.fit(data, X)
+        self.columns_ = self._tables.groups.summary()
+        self._tell(f"X: {self.columns_ or 'a table'}")
+        held_out = np.tile(self._constant, (data.n_samples, 1))
+        self._models: list[tuple[int, Model]] = []
+        self.parts_: tuple[str, ...] = ()
+        self.weights_, self.race_ = np.empty(0), list[dict[str, Any]]()
         if len(self._learned):
-            task = Task(
-                table,
-                take_labels(data.Y, self._learned),
-                None if data.unknown is None else take_labels(data.unknown, self._learned),
-                weight,
-                self.n_estimators,
-                self.n_jobs,
+            held_out[:, self._learned] = self._fit_parts(
+                self._make_tasks(tables, data, weight), rng
             )
-            for name, stream in zip(self.parts_, rng.spawn(len(self.parts_))):
-                fitted = PARTS[name](task, stream)
-                self._models.append(fitted.model)
-                held_out.append(fitted.held_out)
-        self.oob_decision_function_ = self._average(held_out, data.n_samples)
-        self._find_thresholds(data, weight)
+        if self.keep_oob:
+            self.oob_decision_function_ = held_out
+        self._find_thresholds(data, held_out, weight)
 
-    def _find_thresholds(self, data: Data, weight: Weights) -> None:
+    def _make_tasks(self, tables: list[EncodedTable], data: Data, weight: Weights) -> list[Task]:
+        Y = take_labels(data.Y, self._learned)
+        unknown = None if data.unknown is None else take_labels(data.unknown, self._learned)
+        return [
+            Task(one.rows, Y, unknown, weight, self.n_estimators, self.n_jobs, one.weighted)
+            for one in tables
+        ]
+
+    def _fit_parts(self, tasks: list[Task], rng: np.random.Generator) -> np.ndarray:
+        """Fit the parts that the race chooses, and return the mean of their held-out scores."""
+        streams = rng.spawn(2)
+        candidates = find_candidates(tasks, self._tables.names)
+        result = race(tasks, candidates, streams[0])
+        self.race_ = [trial._asdict() for trial in result.trials]
+        chosen = result.chosen
+        names = show_names([one.name for one in chosen], 9)
+        self._tell(f"race: {names} of {len(candidates)} parts")
+        held_out, models = [], []
+        for one, stream in zip(chosen, streams[1].spawn(len(chosen))):
+            fitted = one.part.fit(tasks[one.block], stream)
+            models.append((one.block, fitted.model))
+            held_out.append(fitted.held_out)
+        weights = blend_weights(held_out, tasks[0])
+        kept = np.flatnonzero(weights)
+        self.parts_ = tuple(chosen[i].name for i in kept)
+        self.weights_ = weights[kept]
+        self._models = [models[i] for i in kept]
+        parts = [f"{name} {weight:.2f}" for name, weight in zip(self.parts_, self.weights_)]
+        self._tell(f"weights: {', '.join(parts)}")
+        return mean_of_scores(self.weights_, [held_out[i] for i in kept])
+
+    def _tell(self, line: str) -> None:
+        if self.verbose:
+            print_notice(line)
+
+    def _find_thresholds(self, data: Data, held_out: np.ndarray, weight: Weights) -> None:
         self.decisions_, self.thresholds_ = None, np.full(data.Y.shape[1], 0.5)
         if self.objective is not None:
             self.decisions_ = find_thresholds(
                 data.labels.table,
-                self.oob_decision_function_,
+                held_out,
                 objective=self.objective,
                 shrinkage=self.shrinkage,
                 sample_weight=weight,
@@ -154,16 +230,13 @@ class RareLabelClassifier(WeightedClassifier):
             )
             self.thresholds_ = self.decisions_.thresholds
 
-    def _average(self, scores: list[Any], n: int) -> np.ndarray:
-        """Return scores of all labels from those that parts give to the labels they learned."""
-        average = np.tile(self._constant, (n, 1))
-        if scores:
-            average[:, self._learned] = np.nanmean(scores, axis=0)
-        return average
-
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        table = self._encoding.transform(clean)
-        return self._average([model.scores(table) for model in self._models], table.shape[0])
+        tables = self._tables.transform(clean, X)
+        scores = np.tile(self._constant, (tables[0].shape[0], 1))
+        if self._models:
+            parts = (model.scores(tables[block]) for block, model in self._models)
+            scores[:, self._learned] = mean_of_scores(self.weights_, parts)
+        return scores
 
     def _thresholds(self) -> np.ndarray:
         return self.thresholds_
