@@ -68,6 +68,12 @@ def test_a_run_is_kept_whole(tmp_path):
     assert "numpy" in json.dumps(result["versions"])
 
 
+def test_texts_that_are_not_there_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELANCE_DATA", str(tmp_path))
+    done = benchmarks("run", "--out", tmp_path / "kept.json", "practice_text")
+    assert (done.returncode, "nothing to do" in done.stdout) == (0, True)
+
+
 def test_explained_mutants_are_those_of_the_code_at_hand():
     """An explanation whose line has gone or changed may hide another mutant; write it anew."""
     stale = """

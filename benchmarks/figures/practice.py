@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from figures.tables import markdown
+from figures.tables import table_of as rows_of
 
 METHODS = ("Default", "Thresholds", "Weights", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging")
 WORDS = {"Default": "nothing", "Thresholds": "thresholds", "Weights": "class weights"}
@@ -112,6 +113,38 @@ def practice_gains(folder: Path) -> dict[str, str]:
         "weights-worst": f"{-weights['RandomForest'].min():.0f}",
         "weights-RandomForest": f"{-weights['RandomForest'].mean():.0f}",
         "weights-ExtraTrees": f"{-weights['ExtraTrees'].mean():.0f}",
+    }
+
+
+def text_figures(folder: Path) -> dict[str, str]:
+    """Return how thresholds and class weights do on texts, by how many of them train."""
+    cells = pd.read_csv(folder / "cells.csv")
+    names = {"words": "single words", "pairs": "words and pairs"}
+    methods = ["nothing", "thresholds", "class weights"]
+    keys = ["words", "rows"]
+    wide = 100 * cells.pivot_table(
+        index=[*keys, "seed"], columns="method", values=["macro_f1", "calibration_error"]
+    )
+    means = wide.groupby(keys).mean()
+    lines = [
+        [names[words], f"{rows:,}"]
+        + [f"{line['macro_f1', name]:.1f}" for name in methods]
+        + [f"{line['calibration_error', name]:.1f}" for name in methods[1:]]
+        for words in names
+        for rows, line in means.loc[words].iterrows()
+    ]
+    gap = wide["macro_f1"]["thresholds"] - wide["macro_f1"]["class weights"]
+    most = cells["rows"].max()
+    few = gap["words"].drop(index=[20_000, most], level="rows")
+    errors = means["calibration_error"].groupby("words").mean().loc["words"]
+    head = ["TF-IDF of", "rows", *methods, "error, thresholds", "error, class weights"]
+    return {
+        "table": rows_of(head, lines),
+        "few": span(few),
+        "all": f"{gap['words'][most].mean():.0f}",
+        "pairs": span(gap["pairs"]),
+        "errors": f"{errors['thresholds']:.0f} to {errors['class weights']:.0f}",
+        "rows": f"{most:,}",
     }
 
 
