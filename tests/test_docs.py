@@ -4,6 +4,7 @@ What a block prints stands in a ``text`` block right after it. ``python tests/te
 writes those of a page anew.
 """
 
+import builtins
 import contextlib
 import doctest
 import io
@@ -216,6 +217,42 @@ def test_every_public_name_of_a_package_has_a_docstring(package):
     for name in module.__all__:
         thing = getattr(module, name)
         assert not callable(thing) or thing.__doc__, name
+
+
+# Calls in sentences of the guide that are not ours.
+FOREIGN = {
+    "BCEWithLogitsLoss", "DataLoader", "LGBMClassifier", "as_tensor", "categorize", "compute",
+    "cross_val_predict", "from_dlpack", "from_zarr", "join", "persist", "reshape", "savez", "to",
+    "to_parquet", "where", "write_dataset",
+}  # fmt: skip
+
+
+def public_names() -> set[str]:
+    """Return the public names of all packages, and those of their classes."""
+    things = [
+        getattr(module, name)
+        for package in (*labelance._PACKAGES, "study.statistics")
+        for module in [import_module(f"labelance.{package}")]
+        for name in module.__all__
+    ]
+    classes = [thing for thing in things if isinstance(thing, type)]
+    found = {name for one in classes for name in (*dir(one), one.__name__)}
+    return found | {thing.__name__ for thing in things if hasattr(thing, "__name__")}
+
+
+def test_what_sentences_of_the_guide_call_exists():
+    """`rule.decide(scores)`, where the method is `predict`, is a dead end."""
+    known = {*public_names(), *dir(builtins), *dir(labelance), *FOREIGN}
+    pages = [ROOT / "README.md", *(ROOT / "docs" / "user_guide").glob("*.md")]
+    unknown = {
+        (page.name, name)
+        for page in pages
+        if page.name != "coming_from.md"  # other libraries
+        for code in re.findall(r"`([^`\n]+)`", BLOCK.sub("", page.read_text("utf-8")))
+        for name in re.findall(r"(?<![\w-])(?:\w+\.)*(\w+)\(", code)
+        if name not in known
+    }
+    assert unknown == set()
 
 
 if __name__ == "__main__":
