@@ -19,7 +19,7 @@ from labelance.ensemble._encoding import Floats
 
 _HIDDEN, _DROPOUT, _INPUT_DROPOUT = 512, 0.5, 0.2
 _RATE, _FADE, _FADE_SQUARES = 1e-3, 0.9, 0.999  # of Adam
-_STEPS, _FEWEST_ROUNDS = 2000, 12
+_STEPS, _FEWEST_ROUNDS, _MOST_STEPS = 2000, 12, 10_000
 _SMALLEST_BATCH, _LARGEST_BATCH = 32, 256
 _BLOCK = 4096  # rows that are scored at a time
 _MOST_DOUBLE = 2_000_000  # cells of a table that is computed with in double precision
@@ -80,9 +80,14 @@ class Network:
 
 
 def plan_rounds(n: int) -> tuple[int, int]:
-    """Return the rows of a batch, and how often all rows are seen: 2,000 steps, or 12 rounds."""
+    """Return the rows of a batch, and how often all rows are seen.
+
+    That is in 2,000 steps or 12 rounds, whichever is more, but in no more than 10,000 steps.
+    """
     batch = min(max(n // 16, _SMALLEST_BATCH), _LARGEST_BATCH)
-    return batch, max(-(-_STEPS // -(-n // batch)), _FEWEST_ROUNDS)
+    steps = -(-n // batch)  # of a round
+    rounds = max(-(-_STEPS // steps), _FEWEST_ROUNDS)
+    return batch, max(min(rounds, -(-_MOST_STEPS // steps)), 1)
 
 
 def _cell_weights(Y: Floats, weight: Weights, known: Any) -> Layer | None:

@@ -94,8 +94,9 @@ class RareLabelClassifier(WeightedClassifier):
 
     Notes
     -----
-    Cost: parts that learn from all rows take together at most 2.5 times the work of the one with
-    the least log loss, and the race at most as much again; or a minute of one core, if more.
+    Cost: the parts that learn from all rows take together at most 2.5 times the work of the one
+    with the least log loss in the race, or 55 seconds of one core more than it, whichever is more;
+    the race takes at most half of that. Where there is no race, all parts together take a minute.
     Work is counted from the shape of the data, not by a clock, so that a seed gives one model.
     Memory, beyond that of X and of the scores: kernels are made in blocks, and trees draw at most
     10,000 rows.
