@@ -58,7 +58,7 @@ def peak_gb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def run_case(name: str, jobs: int) -> str:
+def run_case(name: str, jobs: int, *, fit_only: bool = False) -> str:
     """Return the line of a case."""
     from labelance import RareLabelClassifier
     from labelance._validation._data import validate_data
@@ -75,6 +75,11 @@ def run_case(name: str, jobs: int) -> str:
     start = time.perf_counter()
     model.predict(new)
     predicting = time.perf_counter() - start
+    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in zip(model.parts_, model.weights_))
+    head = f"{name} {X.shape[0]:,} x {X.shape[1]:,}, {y.shape[1]} labels: CPU {spent:.0f} s"
+    tail = f"; peak {peak:.1f} GB of {law:.1f}; clock {clock:.0f} s, {jobs} jobs; {parts}"
+    if fit_only:
+        return f"{head}; predict {predicting:.2f} s{tail}"
     data = validate_data(X, y, caller="default_cost", missing="keep", needs_all=None)
     tables, rows = model._tables.fit(data, X)
     (task,) = model._make_tasks(rows, data, None)
@@ -89,12 +94,9 @@ def run_case(name: str, jobs: int) -> str:
         loss = _race.log_loss(fitted.held_out, task)
         found[loss] = one.name, cost, time.perf_counter() - start
     best, cost, alone = found[min(found)]
-    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in zip(model.parts_, model.weights_))
     return (
-        f"{name} {X.shape[0]:,} x {X.shape[1]:,}, {y.shape[1]} labels: CPU {spent:.0f} s = "
-        f"{spent / cost:.1f} x {best} ({cost:.0f} s); peak {peak:.1f} GB of {law:.1f}; predict "
-        f"{predicting:.2f} s = {predicting / alone:.1f} x; clock {clock:.0f} s, {jobs} jobs; "
-        f"{parts}"
+        f"{head} = {spent / cost:.1f} x {best} ({cost:.0f} s); predict {predicting:.2f} s = "
+        f"{predicting / alone:.1f} x{tail}"
     )
 
 
@@ -104,13 +106,15 @@ def main() -> None:
     )
     parser.add_argument("--cases", type=lambda text: text.split(","), default=CASES)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--fit-only", action="store_true", help="no fit of the best part alone")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(run_case(options.one, options.jobs), flush=True)
+        print(run_case(options.one, options.jobs, fit_only=options.fit_only), flush=True)
         return
     for name in options.cases:
         command = [sys.executable, __file__, "--one", name, "--jobs", str(options.jobs)]
+        command += ["--fit-only"] * options.fit_only
         if subprocess.run(command).returncode:
             print(f"{name}: failed", flush=True)
 
