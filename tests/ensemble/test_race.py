@@ -63,7 +63,7 @@ def test_what_learns_from_all_rows_keeps_the_law_of_work():
     chosen, trials = run(*parts)
     last = [one for one in trials if one.decision == "learns from all rows"]
     best = min(last, key=lambda one: one.loss)
-    assert sum(one.work for one in last) <= best.work + max(_race._FREE, _race._TIMES * best.work)
+    assert sum(one.work for one in last) <= max(_race._FREE, _race._TIMES * best.work)
     assert set(chosen) == {one.part for one in last}
 
 

@@ -492,11 +492,22 @@ def test_a_race_chooses_parts_and_tells_it(monkeypatch, capsys):
     told = capsys.readouterr().err.strip().splitlines()
     assert [line.partition(":")[0] for line in told] == ["X", "race", "weights"]
     table = pd.DataFrame(model.race_)
+    assert not any("minutes" in line for line in told)
     assert list(table) == ["part", "rows", "loss", "weight", "work", "decision"]
     chosen = table[table.decision == "learns from all rows"]
     assert set(model.parts_) <= set(chosen.part)
     best = chosen.loc[chosen.loss.idxmin()]
-    assert chosen.work.sum() <= best.work + max(1.0, 1.5 * best.work)
+    assert chosen.work.sum() <= max(1.0, 2.5 * best.work)
     again = RareLabelClassifier(n_estimators=3, random_state=0, n_jobs=2).fit(X, y)
     assert again.race_ == model.race_
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_fit_of_more_than_a_minute_says_so_before(capsys):
+    from labelance.ensemble._race import LEARNS, RaceResult, Trial
+
+    long = RaceResult([], [Trial("linear", 1000, 1.0, 1.0, 200.0, LEARNS)])
+    RareLabelClassifier(verbose=1)._tell_minutes(long)
+    assert "about 3 minutes of one core" in capsys.readouterr().err
+    RareLabelClassifier()._tell_minutes(long)
+    assert not capsys.readouterr().err  # in a pipe

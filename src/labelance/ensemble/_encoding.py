@@ -59,7 +59,9 @@ class Encoding:
         size, imputer = np.ones(len(numeric)), None
         if len(numeric):
             size = _common_size(largest_sizes(_take(X, numeric)))
-            imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+            imputer = SimpleImputer(
+                strategy="median", add_indicator=True, keep_empty_features=True, copy=False
+            )
             imputer.fit(divide_columns(_take(X, numeric), size, _FAR))
         plain = cls(numeric, size, imputer, nominal, *_find_categories(_codes(X, nominal)))
         joined = plain._join(X)
@@ -80,7 +82,10 @@ class Encoding:
         return _as_unit_rows(joined)[0] if self.sparse else self._standardise(to_dense(joined))
 
     def _standardise(self, table: Floats) -> Floats:
-        return np.clip((table - self.center) / self.spread, -_MOST_SPREADS, _MOST_SPREADS)
+        """Standardise a table in place: it was made here, and may be the largest thing there is."""
+        table -= self.center
+        table /= self.spread
+        return np.clip(table, -_MOST_SPREADS, _MOST_SPREADS, out=table)
 
     def _join(self, X: Any) -> Any:
         """Return numbers and categories of clean rows, side by side."""

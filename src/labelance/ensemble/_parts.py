@@ -377,7 +377,7 @@ class Perceptron(Part):
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         _, rounds = plan_rounds(n)
         columns = table.shape[1] + n_labels
-        return 3 * rounds * n * (3e-8 * columns + 6e-6) + 0.5 * columns / 400
+        return 3 * rounds * n * (3e-8 * columns + 5e-6) + 0.5 * columns / 400
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         Y = task.Y.toarray().astype(float)

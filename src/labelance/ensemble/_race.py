@@ -20,13 +20,15 @@ from labelance._progress import loop
 from labelance.ensemble._encoding import Floats
 from labelance.ensemble._parts import PARTS, Calibrated, Model, Part, Task
 
+LEARNS = "learns from all rows"
+
 _PULL = 300.0  # positives that equal weights count like
 _RARE = 10.0  # positives that are added to those of a label, so that few do not decide
 _LEAST, _MOST = 1e-4, 1 - 1e-4  # probabilities, so that one cell does not decide
 _MOST_CELLS = 4_000_000  # that weights are found on
 
-_FREE = 55.0  # seconds of counted work that parts may take beside the best one, or the cheapest
-_TIMES = 1.5  # the work of the best part that the others may take, if that is more
+_FREE = 60.0  # seconds of counted work that parts may take whatever the best one takes
+_TIMES = 2.5  # the work of the best part that all may take together
 _SHORTEST, _LONGEST = 1000, 16_000  # rows of the first sample, and of the last one
 _JUDGES = 4000
 _DROPPED = 0.03  # weight below which a part leaves the race
@@ -82,7 +84,7 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     """
     n = tasks[0].Y.shape[0]
     work = {one.name: _work(one, tasks, n) for one in candidates}
-    if sum(work.values()) <= _FREE + min(work.values()) or n < 2 * _SHORTEST:
+    if sum(work.values()) <= _FREE or n < 2 * _SHORTEST:
         return RaceResult(_affordable(candidates, work), [])
     order = rare_rows_first(tasks[0].Y, rng)
     n_judges = min(_JUDGES, n // 4)
@@ -152,15 +154,18 @@ def _short(tasks: list[Task]) -> list[Task]:
 
 def _most_work(best: float) -> float:
     """Return the work that parts may take together, by that of the best one."""
-    return best + max(_FREE, _TIMES * best)
+    return max(_FREE, _TIMES * best)
 
 
 def _affordable(candidates: list[Candidate], work: dict[str, float]) -> list[Candidate]:
-    """Return candidates for few rows: the cheapest first, three in any case."""
-    order = sorted(candidates, key=lambda one: work[one.name])
-    total = np.cumsum([work[one.name] for one in order])
-    n_kept = max(int((total <= _FREE + total[0]).sum()), 3)
-    return [one for one in candidates if one in order[:n_kept]]
+    """Return candidates for few rows: the cheapest first, as long as all take no minute."""
+    kept: list[Candidate] = []
+    total = 0.0
+    for one in sorted(candidates, key=lambda one: work[one.name]):
+        total += work[one.name]
+        if total <= _FREE or len(kept) < 3:
+            kept.append(one)
+    return [one for one in candidates if one in kept]
 
 
 def _startable(
@@ -225,7 +230,7 @@ def _choose(
 
 def _decision(kept: bool, last: bool) -> str:
     if kept:
-        return "learns from all rows" if last else "goes on"
+        return LEARNS if last else "goes on"
     return "dropped"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelance._arrays._containers import column_counts
 from labelance._classifier import WeightedClassifier
-from labelance._progress import print_notice
+from labelance._progress import is_interactive, print_notice
 from labelance._utils._compat import Interval
 from labelance._utils._messages import show_names
 from labelance._utils._random import as_generator
@@ -22,6 +22,8 @@ from labelance.decisions._thresholds import TUNING
 from labelance.ensemble._encoding import EncodedTable, Tables
 from labelance.ensemble._parts import Model, Task
 from labelance.ensemble._race import (
+    LEARNS,
+    RaceResult,
     blend_weights,
     find_candidates,
     mean_of_scores,
@@ -95,8 +97,8 @@ class RareLabelClassifier(WeightedClassifier):
     Notes
     -----
     Cost: the parts that learn from all rows take together at most 2.5 times the work of the one
-    with the least log loss in the race, or 55 seconds of one core more than it, whichever is more;
-    the race takes at most half of that. Where there is no race, all parts together take a minute.
+    with the least log loss in the race, or a minute of one core, whichever is more; the race takes
+    at most half of that.
     Work is counted from the shape of the data, not by a clock, so that a seed gives one model.
     Memory, beyond that of X and of the scores: kernels are made in blocks, and trees draw at most
     10,000 rows.
@@ -200,6 +202,7 @@ class RareLabelClassifier(WeightedClassifier):
         chosen = result.chosen
         names = show_names([one.name for one in chosen], 9)
         self._tell(f"race: {names} of {len(candidates)} parts")
+        self._tell_minutes(result)
         held_out, models = [], []
         for one, stream in zip(chosen, streams[1].spawn(len(chosen))):
             fitted = one.part.fit(tasks[one.block], stream)
@@ -217,6 +220,12 @@ class RareLabelClassifier(WeightedClassifier):
     def _tell(self, line: str) -> None:
         if self.verbose:
             print_notice(line)
+
+    def _tell_minutes(self, result: RaceResult) -> None:
+        """Say before a long fit how long it takes, on a terminal also without verbose."""
+        minutes = sum(one.work for one in result.trials if one.decision == LEARNS) / 60
+        if minutes > 1 and (self.verbose or is_interactive(notebooks=True)):
+            print_notice(f"Learning from all rows takes about {minutes:.0f} minutes of one core.")
 
     def _find_thresholds(self, data: Data, held_out: np.ndarray, weight: Weights) -> None:
         self.decisions_, self.thresholds_ = None, np.full(data.Y.shape[1], 0.5)
