@@ -19,13 +19,13 @@ from pathlib import Path
 
 from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
-from figures.default import default_figures
 from figures.leaderboard import leaderboard_figures
 from figures.long_tail import long_tail_figures
 from figures.paper import fair_figures, paper_figures
 from figures.practice import practice_figures, practice_gains, text_figures
 from figures.rivals import rivals_figures
 from figures.scale import scale_figures
+from figures.street import street_figures
 from figures.unknown_labels import unknown_label_figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +43,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "decisions": (decision_figures, ("decisions",)),
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),
-    "default": (default_figures, ("default",)),
+    "street": (street_figures, ("street",)),
     "unknown-labels": (unknown_label_figures, ("unknown_labels",)),
 }
 PLACE = re.compile(r"(<!-- begin: (\S+) -->)(.*?)(<!-- end: \2 -->)", re.DOTALL)

@@ -101,7 +101,6 @@ def leaderboard_figures(folder: Path) -> dict[str, str]:
         "n-ours": f"{won.reindex(comparable).sum()} of {len(comparable)}",
         "n-ours-all": f"{won.sum()} of {len(DATASETS)}",
         **ranking(means, published),
-        "flags": f"{100 * ours['flags']:.1f} against {100 * best['flags']:.1f}",
         "comparable": f"{len(comparable)} datasets ({', '.join(comparable)})",
         "answer": answer(means, published, comparable),
         "answer-all": answer(means, published, list(DATASETS)),

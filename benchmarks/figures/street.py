@@ -1,0 +1,65 @@
+"""Data of today: the runs of benchmarks/street.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from figures.tables import table_of
+
+MODELS = ("LR", "RF", "HGB", "LightGBM", "MLP", "default", "old")
+RIVALS = ["LR", "RF", "HGB", "MLP"]
+REPORTED = ("mirflickr", "imdb")
+KEYS = ["data", "rows"]
+ALL = {
+    "goemotions_tfidf": 48_836, "goemotions_minilm": 48_836, "goemotions_both": 48_836,
+    "imdb": 80_702, "made": 200_000, "stackex_cooking": 6994, "tox21": 5337, "mirflickr": 3333,
+}  # fmt: skip
+
+
+def street_figures(folder: Path) -> dict[str, str]:
+    """Return tables of the figures, of what they cost, and of differences to the best rival."""
+    cells = pd.read_csv(folder / "results.csv")
+    whole = cells["rows"] == 0
+    cells.loc[whole, "rows"] = cells.loc[whole, "data"].map(ALL)
+    found: dict[str, str] = {}
+    for name, column in (("f", "f"), ("map", "map"), ("lrap", "lrap")):
+        found[name] = table(cells, column, "{:.3f}")
+    for name, form in (("cpu", "{:,.0f}"), ("gb", "{:.1f}"), ("predict", "{:.2f}")):
+        found[name] = table(cells, name, form)
+    for name, chosen in (("reported", True), ("chosen-by", False)):
+        some = cells[cells["data"].isin(REPORTED) == chosen]
+        found |= {f"{name}-{one}": difference(some, one) for one in ("f", "map")}
+    both = cells[cells["data"] == "goemotions_both"].iloc[0]
+    return found | {"both": f"macro F {both['f']:.3f} and mAP {both['map']:.3f}"}
+
+
+def table(cells: pd.DataFrame, column: str, form: str) -> str:
+    """Return a figure of all models, the mean over seeds, or why there is none."""
+    there = [one for one in MODELS if cells.loc[cells["model"] == one, column].notna().any()]
+    lines = []
+    for (data, rows), part in cells.groupby(KEYS):
+        line = [data, f"{rows:,}"]
+        for model in there:
+            own = part[part["model"] == model]
+            values, notes = own[column].dropna(), own["note"].dropna()
+            if len(values):
+                line.append(form.format(values.mean()))
+            else:
+                line.append(notes.iloc[0] if len(notes) else "not run")
+        lines.append(line)
+    return table_of(["data", "rows", *there], lines)
+
+
+def difference(cells: pd.DataFrame, column: str) -> str:
+    """Return the mean of the default less the best rival, with its paired 95 % interval."""
+    wide = cells.pivot_table(index=[*KEYS, "seed"], columns="model", values=column)
+    gaps = (wide["default"] - wide.reindex(columns=RIVALS).max(axis=1)).dropna()
+    reach = student.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / np.sqrt(len(gaps))
+    return (
+        f"{gaps.mean():+.3f} ({gaps.mean() - reach:+.3f} to {gaps.mean() + reach:+.3f}, "
+        f"{len(gaps)} cells, {(gaps > 0).sum()} above)"
+    )
