@@ -230,7 +230,7 @@ def _choose(
 
 def _decision(kept: bool, last: bool) -> str:
     if kept:
-        return LEARNS if last else "goes on"
+        return LEARNS if last else "stays"
     return "dropped"
 
 
@@ -246,7 +246,7 @@ def _cells(task: Task, n_scores: int) -> tuple[NDArray[Any], Floats, NDArray[np.
     """Return numbers of cells that weights are found on, what each counts, and its label.
 
     Each label counts the same per positive, and those of few positives less. Of very many cells
-    all positives count, and every so many of the others for them.
+    all positives count, and every k-th of the others for k.
     """
     Y = task.Y.toarray().astype(bool).ravel()
     q = task.Y.shape[1]
