@@ -524,7 +524,7 @@ def test_resample_through_tensors_writes_the_same_file(call, songs, tmp_path):
 
 
 def test_advise_says_what_to_do_and_speaks_json(call, songs):
-    words = ("advise", songs, "--labels", "-3", "--budget", "0.01", "--json")
+    words = ("advise", songs, "--labels", "-3", "--budget", "3", "--json")
     code, out, err = call(*words)
     result = json.loads(out)
     assert (code, err) == (0, "")
@@ -554,7 +554,7 @@ def test_advise_shows_on_a_terminal_what_it_is_at(call, songs, monkeypatch):
     for module in ("_console", "_advise"):
         monkeypatch.setattr(f"labelance.cli.{module}.is_interactive", lambda: True)
     monkeypatch.setattr(labelance, "advise", advise)
-    assert call("advise", songs, "--labels", "-3", "--budget", "0.01")[0] == 0
+    assert call("advise", songs, "--labels", "-3", "--budget", "3")[0] == 0
 
 
 def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch):
@@ -568,7 +568,7 @@ def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch)
         return real(csr_array(X), Y, **options)
 
     monkeypatch.setattr(labelance, "advise", advise)
-    code, out, err = call("advise", "FLAGS", "--budget", "0.01")
+    code, out, err = call("advise", "FLAGS", "--budget", "3")
     assert code == 0, err
     assert "X, y = load_dataset('flags').to_X_y()\nmodel = " in out
 
@@ -581,7 +581,7 @@ def test_advise_prints_what_is_finished_when_it_is_interrupted(call, songs, monk
         return replace(found, design=replace(found.design, interrupted=True))
 
     monkeypatch.setattr(labelance, "advise", interrupted)
-    code, text, _ = call("advise", songs, "--labels", "-3", "--budget", "0.01")
+    code, text, _ = call("advise", songs, "--labels", "-3", "--budget", "3")
     assert code == 130
     assert "model.fit(X, y)" in text
 

@@ -262,7 +262,7 @@ def test_the_page_describes_and_leaves_advice_to_advise():
     assert not re.search("MLSOL|MLROS|clone|Add rows|Fit without", words)
     assert "threshold" in words
     call = re.search(r"<code>(labelance\.advise\(.*?\))</code>", words)[1]
-    options = {"advise": partial(advise, estimator=KNeighborsClassifier(3), budget=0.1)}
+    options = {"advise": partial(advise, estimator=KNeighborsClassifier(3), budget=2)}
     found = eval(call, {"labelance": SimpleNamespace(**options), "X": X, "y": labels})
     assert found.facts.n_labels == 2
 

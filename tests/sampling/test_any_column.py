@@ -105,15 +105,15 @@ def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
 
 @pytest.mark.slow
 def test_advice_on_strings_is_a_model_that_takes_them():
-    advice = advise(FRAME[["size", "city"]], Y, budget=0.1)
+    advice = advise(FRAME[["size", "city"]], Y, budget=3)
     assert advice.estimator.fit(FRAME[["size", "city"]], Y).predict(FRAME[["size", "city"]]).shape
 
 
 @pytest.mark.parametrize("share", [0.6, 1.0])
-def test_ids_and_free_text_are_refused_with_their_cure(share):
+def test_free_text_is_refused_with_its_cure(share):
     texts = [f"text {t}" if t < 60 * share else "none" for t in range(60)]
     frame = pd.DataFrame({"size": NUMBERS[:, 0], "note": texts})
-    for call in (MLSOL().fit_resample, MLSMOTE().fit_resample, advise, MLkNN(5).fit):
+    for call in (MLSOL().fit_resample, MLSMOTE().fit_resample, MLkNN(5).fit):
         with pytest.raises(InputError, match=r"'note' of X is text.* Put a vectorizer before it"):
             call(frame, Y)
     assert list(MLROS().fit_resample(frame, Y)[0].dtypes) == list(frame.dtypes)

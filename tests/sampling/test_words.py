@@ -164,7 +164,7 @@ def test_a_wide_column_of_noise_is_warned_of_once_per_call():
         lambda: MLSOL(random_state=0).fit_resample(noisy, Y[:, :3]),
         lambda: MLSOL(random_state=0).explain(noisy, Y[:, :3]),
         lambda: profile(noisy, Y[:, :3], n_neighbors=5),
-        lambda: advise(noisy, Y[:, :3], budget=1),
+        lambda: advise(noisy, Y[:, :3], budget=2),
     ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

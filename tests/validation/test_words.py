@@ -93,7 +93,7 @@ MISTAKES = {
         ("categories that rows share", "'b'", "X['b'].str.replace(',', '.').astype(float)"),
     ),
     "dates": (
-        lambda: labelance.advise(FRAME.assign(day=pd.date_range("2020", periods=40)), Y),
+        lambda: MLkNN(3).fit(FRAME.assign(day=pd.date_range("2020", periods=40)), Y),
         ("numbers, booleans or categories", "dates or times: 'day'", "X.drop(columns='day')"),
     ),
     "a parameter without its name": (

@@ -1,7 +1,16 @@
-"""What to do about imbalance in one's own data: a small comparison, and a verdict in words."""
+"""What learner suits one's own data, and what to do about imbalance, with a verdict in words."""
 
 from labelance.advice._advise import Advice, advise
-from labelance.advice._compare import CandidateResult, Design
+from labelance.advice._compare import CandidateResult, Design, Estimate
 from labelance.advice._facts import DataFacts
+from labelance.advice._learners import LearnerTrial
 
-__all__ = ["Advice", "CandidateResult", "DataFacts", "Design", "advise"]
+__all__ = [
+    "Advice",
+    "CandidateResult",
+    "DataFacts",
+    "Design",
+    "Estimate",
+    "LearnerTrial",
+    "advise",
+]

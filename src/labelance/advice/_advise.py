@@ -1,4 +1,4 @@
-"""``advise``: look at the data, compare, and say what to do."""
+"""``advise``: look at the data, find a learner, compare, and say what to do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from math import ceil, inf, isnan
 from numbers import Real
 from textwrap import fill
 from time import perf_counter
@@ -13,48 +14,50 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
-from labelance._classifier import why_all_known
 from labelance._progress import is_interactive, loop, show_progress
 from labelance._utils._notebook import draw_result
-from labelance._utils._random import as_generator, set_random_states
+from labelance._utils._random import as_generator
 from labelance._validation._categorical import name_columns
-from labelance._validation._data import Data, validate_data
+from labelance._validation._data import Data
+from labelance.advice._code import write_expression, write_imports
 from labelance.advice._compare import (
     DEFAULT,
     FOLDS,
     MEASURES,
     RESAMPLING,
-    TREES,
     CandidateResult,
     Comparison,
     ConfidenceInterval,
+    Costs,
     Design,
+    Estimate,
     Results,
     choose_by_rarity,
-    choose_candidates,
     choose_design,
-    compare_folds,
+    choose_sizes,
+    extrapolate,
+    find_costs,
     gather,
-    has_gaps,
+    least_seconds,
     make_estimator,
-    make_learner,
-    make_sampler,
-    member_of,
     paired_interval,
     simplest,
 )
 from labelance.advice._facts import DataFacts, summarize_data
+from labelance.advice._learners import LearnerRace, LearnerTrial, check_for_trees, own_learner
+from labelance.advice._rows import Rows, open_rows
 from labelance.decisions._held_out import check_no_single_label_estimator
 from labelance.exceptions import InputError, TooFewRowsError
-from labelance.learners import BaseMultiLabelClassifier, BinaryRelevance
+from labelance.learners import BaseMultiLabelClassifier
 from labelance.neighbors._find import warn_of_dominant_columns
 
 Measure = Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"]
+
+_RACE_SHARE = 0.2  # of the budget, for the first question
 
 _WORDS = {
     "macro_f1": "macro F",
@@ -73,7 +76,7 @@ _ADVICE = {
     "thresholds": "Do not resample; choose a threshold for every label.",
     "class weights": "Do not resample; weight the classes.",
     "MLSOLBagging": "Use MLSOLBagging, an ensemble that resamples for every member.",
-    DEFAULT: "Use RareLabelClassifier: nothing that was tried is clearly better.",
+    DEFAULT: "Use RareLabelClassifier: nothing simpler that was tried is as good.",
 }
 
 
@@ -98,8 +101,13 @@ class Advice:
         What decided.
     facts : DataFacts
         What the data look like.
+    race : tuple of LearnerTrial
+        Which learners were tried first, and their log losses; empty with a learner of your own.
     outcomes : tuple of CandidateResult
-        What was compared, in order of simplicity, with the figures of every fold.
+        What was compared under the best of them, in order of simplicity, with the figures of every
+        fold.
+    estimate : Estimate or None
+        What the advised measure should be with all rows, where only some were learned from.
     design : Design
         How large the comparison was, and how much of it was run.
     seconds : float
@@ -112,7 +120,9 @@ class Advice:
     code: str
     measure: str
     facts: DataFacts
+    race: tuple[LearnerTrial, ...]
     outcomes: Results
+    estimate: Estimate | None
     design: Design
     seconds: float
 
@@ -143,7 +153,9 @@ class Advice:
             "code": self.code,
             "data": asdict(self.facts),
             "design": asdict(self.design),
+            "race": [_plain(one._asdict()) for one in self.race],
             "candidates": [self._candidate(one) for one in self.outcomes],
+            "estimate": self.estimate and asdict(self.estimate),
         }
 
     def _candidate(self, one: CandidateResult) -> dict[str, Any]:
@@ -152,7 +164,10 @@ class Advice:
         return {
             "name": one.name,
             **{
-                measure: {"mean": one.mean(measure), "gain": asdict(self.gain(one.name, measure))}
+                measure: {
+                    "mean": one.mean(measure),
+                    "gain": _plain(asdict(self.gain(one.name, measure))),
+                }
                 for measure in MEASURES
             },
         }
@@ -171,14 +186,16 @@ class Advice:
     def _table(self) -> str:
         """Return the means of all measures, and the interval of the one that decided."""
         gain = f"gain in {_SHORT[self.measure]}"
-        head = f"{'':20}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"  {gain:>24}"
+        head = (
+            f"{'':20}" + "".join(f"{_SHORT[m]:>9}" for m in MEASURES) + f"{'fit s':>8}  {gain:>24}"
+        )
         return "\n".join([head, *(self._line(one) for one in self.outcomes)])
 
     def _line(self, one: CandidateResult) -> str:
         if one.failed:
             return f"{one.name:20}  could not be tried: {one.failed}"
         means = "".join(f"{one.mean(m):9.3f}" for m in MEASURES)
-        return f"{one.name:20}{means}  {_interval(self.gain(one.name)):>24}"
+        return f"{one.name:20}{means}{one.seconds:8.2f}  {_interval(self.gain(one.name)):>24}"
 
     def _repr_html_(self) -> str:
         tried = [one for one in self.outcomes if not one.failed]
@@ -188,6 +205,7 @@ class Advice:
             {
                 "": [one.name for one in tried],
                 **{_SHORT[m]: [one.mean(m) for one in tried] for m in MEASURES},
+                "fit s": [one.seconds for one in tried],
                 "gain": [_interval(self.gain(one.name)) for one in tried],
             },
             things="candidates",
@@ -209,7 +227,15 @@ def _gain(one: CandidateResult, base: CandidateResult, measure: str) -> Confiden
 
 
 def _interval(gain: ConfidenceInterval) -> str:
+    if isnan(gain.low):
+        return f"{gain.mean:+.3f}"
     return f"{gain.mean:+.3f} ({gain.low:+.3f} … {gain.high:+.3f})"
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values as JSON has them: None in place of NaN and infinity."""
+    strange = (name for name, value in values.items() if isinstance(value, float))
+    return values | {name: None for name in strange if not np.isfinite(values[name])}
 
 
 def advise(
@@ -223,34 +249,35 @@ def advise(
     n_jobs: int | None = None,
     verbose: int = 1,
 ) -> Advice:
-    """Look at data, compare what can be done about their imbalance, and say what to do.
+    """Look at data, find a learner, compare what can be done about imbalance, and say what to do.
 
-    Compared are, under one strong learner: nothing, thresholds of their own for all labels, class
-    weights, the samplers MLROS, MLSMOTE and MLSOL, and the ensemble MLSOLBagging of five members
-    (with a fifth of the trees each). :class:`~labelance.RareLabelClassifier`, which has learners of
-    its own, is compared with them if the budget allows it. Advised is the simplest of those that
-    are as good as the best, up to one standard error; often that is not to resample.
+    First, which learner: logistic regression, a network, forests and boosted trees learn from a
+    sample, and the one of least log loss on other rows is chosen. Then, what to do under it:
+    nothing, thresholds of their own for all labels, class weights, the samplers MLROS, MLSMOTE and
+    MLSOL, or the ensemble MLSOLBagging of five members. :class:`~labelance.RareLabelClassifier`,
+    which has learners of its own, is compared with them. Candidates that the budget does not allow
+    are left out, and named. Advised is the simplest of those that are as good as the best, up to
+    one standard error; often that is not to resample.
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
-        The features. Nominal ones are categorical columns of a frame.
+    X : array, sparse matrix, data frame, or list of texts
+        The features of n rows. Nominal ones are categorical columns of a frame, which may have
+        columns of texts and of vectors, too; ids and dates are left out.
     y : array, sparse matrix or data frame of shape (n, q)
         The labels, 0 or 1; NaN where unknown. Then every label learns, and is judged, in the rows
-        in which it is known, by a forest of its own unless an estimator is given.
+        in which it is known.
     estimator : classifier, optional
-        The learner; a random forest of 100 trees unless given, or a logistic regression for every
-        label where X is sparse. Then RareLabelClassifier is advised where nothing is better, but
-        for the learner as it is. A given learner is replaced by it only if all that was tried with
-        that learner is worse.
+        The learner, such as a pipeline that reads texts; then there is no race. It is replaced by
+        RareLabelClassifier only if all that was tried with it is worse.
     measure : {"macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"}
         What decides, "macro_f1" by default: decisions. The two areas judge rankings, the Brier
         loss probabilities.
     budget : float or None, default=120
         Seconds. They decide, by what the shape of the data should cost on one core, how many
-        rows are learned from, how many rounds of 5 folds are planned and whether
-        RareLabelClassifier is compared; and no fold is begun when they are over (two are run in
-        any case). None plans four rounds of 5,000 rows and
+        rows are learned from, how many rounds of 5 folds are planned and what is compared; and no
+        fold is begun when they are over (two are run in any case). Too few for any comparison are
+        refused before work, with what would be enough. None plans four rounds of 5,000 rows and
         looks at no clock.
     random_state : int, RandomState, Generator or None, default=0
         For rows, folds, samplers and learners. The same seed gives the same advice if the same
@@ -277,7 +304,12 @@ def advise(
     -----
     A difference over folds has the standard error of Nadeau and Bengio, which accounts for training
     rows that folds share; the rule of one standard error is that of Breiman et al. Labels that are
-    in fewer rows than there are folds, or lacking in fewer, are not judged.
+    in fewer rows than there are folds, or lacking in fewer, are not judged. Fewer than five folds
+    give no interval.
+
+    Where only some rows are learned from, what is advised also learns from three sizes, each
+    twice the one before. A line by the logarithm of the rows, flatter beyond the last, gives
+    ``estimate``: what the measure should be with all rows.
 
     References
     ----------
@@ -294,9 +326,9 @@ def advise(
     >>> X, y = make_multilabel_imbalanced(300, n_labels=4, random_state=0)
     >>> advice = advise(X, y, estimator=KNeighborsClassifier(10), budget=1)
     >>> [one.name for one in advice.outcomes if not one.failed]
-    ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL', 'MLSOLBagging']
-    >>> advice.design.omitted
-    'A round of 5 folds with it should take 25 s. The budget is 1 s. Pass a larger budget.'
+    ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL']
+    >>> list(advice.design.omitted)
+    ['MLSOLBagging', 'RareLabelClassifier']
     >>> advice.estimator.fit(X, y).predict(X).shape
     (300, 4)
     """
@@ -304,64 +336,114 @@ def advise(
     _check_known(measure, budget)
     if estimator is not None:
         _check_classifier(estimator)
-    needs_all = None if estimator is None else why_all_known(estimator)
-    data = validate_data(X, y, caller="advise", missing="keep", needs_all=needs_all)
-    _check_known_often(data)
-    rng = as_generator(random_state)
-    n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
-    design = choose_design(n, d, q, sparse=data.kind == "sparse", budget=budget)
+    own, rng = estimator is not None, as_generator(random_state)
+    rows = open_rows(X, y, estimator)
+    data = rows.data
+    n = data.n_samples
+    _check_judgeable(data)
+    watched = bool(verbose) and is_interactive(notebooks=True)
+    with show_progress(watched):
+        costs, trials = _find_learner(estimator, rows, budget, n_jobs, rng)
+    learner = costs.learner
+    left = inf if budget is None else (1.0 if own else 1 - _RACE_SHARE) * budget
+    design = choose_design(n, costs, left)
     seen = data
     if design.n_judged < n:
-        seen = data.take(
-            choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng, data.unknown)
-        )
+        chosen = choose_by_rarity(data.Y, _judgeable(data), design.n_judged, rng, data.unknown)
+        seen = data.take(chosen)
     judged = _judgeable(seen)
-    if not len(judged):
-        raise TooFewRowsError(
-            f"advise needs a label that at least {FOLDS} rows have and at least {FOLDS} rows lack",
-            f"No label has both among {seen.n_samples} rows",
-            "Pass more rows, or only the labels that matter",
-        )
-    warn_of_dominant_columns("advise", data.features, cure="")
-    watched = bool(verbose) and is_interactive(notebooks=True)
+    if not data.features.only_rows:
+        warn_of_dominant_columns("advise", data.features, cure="")
     with show_progress(watched), loop("Describing", seen.n_samples, "rows"):
-        facts = summarize_data(data, seen, judged)
-    own = estimator is not None
-    learner = estimator if own else make_learner(data, n_jobs=n_jobs)
-    compared = Comparison(choose_candidates(learner, design, own=own), learner, seen, n_jobs)
+        facts = summarize_data(data, seen, judged, rows)
+    compared = Comparison(design.names, learner, seen, judged, n_jobs)
+    stop = None if budget is None else start + budget
     with show_progress(watched):
-        stop = None if budget is None else start + budget
-        folds, interrupted = _run(compare_folds(compared, design, judged, rng), design, stop)
+        folds, interrupted = _run(compared.folds(design, rng), design.n_folds, stop, least=2)
     outcomes = gather(folds)
-    if design.omitted:
-        outcomes += (CandidateResult(DEFAULT, {}, design.omitted),)
+    outcomes += tuple(CandidateResult(one, {}, why) for one, why in design.omitted.items())
     design = replace(design, n_run=len(folds), interrupted=interrupted)
-    advised = simplest(outcomes, measure)
-    return Advice(
-        advised=advised.name,
-        verdict=_verdict(advised, outcomes, measure, facts, design, own=own),
-        estimator=make_estimator(advised.name, learner, data, 0, n_jobs),
-        code=_code(advised.name, data, estimator),
-        measure=measure,
-        facts=facts,
-        outcomes=outcomes,
-        design=design,
-        seconds=perf_counter() - start,
+    name, estimate = simplest(outcomes, measure).name, None
+    sizes = choose_sizes(name, n, costs, design, left)
+    if sizes and not interrupted:
+        with show_progress(watched):
+            estimate = _estimate(compared, sizes, (name, measure, n), stop, rng)
+    model = make_estimator(name, learner.make(n), data, 0, n_jobs)
+    advice = Advice(
+        name, "", model, _code(name, model, rows), measure, facts, trials, outcomes, estimate,
+        design, perf_counter() - start,
+    )  # fmt: skip
+    return replace(advice, verdict=_verdict(advice, learner.words, own=own))
+
+
+def _find_learner(
+    estimator: Any, rows: Rows, budget: float | None, n_jobs: int | None, rng: Any
+) -> tuple[Costs, tuple[LearnerTrial, ...]]:
+    """Return what can be compared under the learner, and what the race saw."""
+    data, seconds = rows.data, inf if budget is None else float(budget)
+    if estimator is not None:
+        learner, why_not = own_learner(estimator, data, rows.groups, rng)
+        costs = find_costs(learner, data, own=True, why_not=why_not)
+        _check_enough(least_seconds(data.n_samples, costs), seconds)
+        return costs, ()
+    check_for_trees(data)
+    race = LearnerRace.open(data, rows.groups, rng)
+    all_costs = {
+        name: find_costs(one, data, own=False) for name, one in race.learners(n_jobs).items()
+    }
+    least = {
+        name: least_seconds(data.n_samples, one) / (1 - _RACE_SHARE)
+        for name, one in all_costs.items()
+    }
+    # A race without regressions would take a forest for embeddings because it is cheap.
+    _check_enough(least["linear"], seconds)
+    affordable = [name for name in least if least[name] <= seconds]
+    best, trials = race.run(affordable, _RACE_SHARE * seconds, rng)
+    return all_costs[best], trials
+
+
+def _check_enough(least: float, seconds: float) -> None:
+    if seconds < least:
+        raise InputError(
+            f"A comparison of {FOLDS} folds should take {least:.1f} s on such data",
+            f"Got budget={seconds:g}",
+            f"Try budget={ceil(least)}",
+        )
+
+
+def _estimate(
+    compared: Comparison,
+    sizes: tuple[int, ...],
+    task: tuple[str, str, int],
+    stop: float | None,
+    rng: np.random.Generator,
+) -> Estimate | None:
+    """Return what a learning curve says about all rows; None if the time was up before."""
+    name, measure, n = task
+    results, _ = _run(compared.curve(name, sizes, rng), FOLDS * len(sizes), stop, least=0)
+    values = [one.measures[measure] for one in results if not one.failed]
+    done = len(values) // FOLDS
+    if done < 2 or len(values) < len(results):
+        return None
+    return extrapolate(
+        n, sizes[:done], np.reshape(values[: FOLDS * done], (done, FOLDS)), compared.chance
     )
 
 
-def _run(comparison: Iterator[Any], design: Design, stop: float | None) -> tuple[list[Any], bool]:
+def _run(
+    comparison: Iterator[Any], n_folds: int, stop: float | None, *, least: int
+) -> tuple[list[Any], bool]:
     """Return the folds that are finished when the time is up, and whether Ctrl-C ended it."""
     folds: list[Any] = []
     try:
-        with loop("Comparing", design.n_folds, "folds") as progress:
+        with loop("Comparing" if least else "Learning curve", n_folds, "folds") as progress:
             for fold in comparison:
                 folds.append(fold)
                 progress.advance()
-                if stop is not None and len(folds) > 1 and perf_counter() > stop:
+                if stop is not None and len(folds) >= least and perf_counter() > stop:
                     break
     except KeyboardInterrupt:
-        if len(folds) < 2:  # one says nothing of how certain it is
+        if len(folds) < least:  # one says nothing of how certain it is
             raise
         return folds, True
     return folds, False
@@ -401,8 +483,14 @@ def _judgeable(seen: Data) -> NDArray[np.intp]:
     return np.flatnonzero(np.minimum(counts, seen.labels.n_known - counts) >= FOLDS)
 
 
-def _check_known_often(data: Data) -> None:
-    """Raise for labels of which a fold may know nothing."""
+def _check_judgeable(data: Data) -> None:
+    """Raise where no label can be in every fold, and where one is hardly known."""
+    if not len(_judgeable(data)):
+        raise TooFewRowsError(
+            f"advise needs a label that at least {FOLDS} rows have and at least {FOLDS} rows lack",
+            f"No label has both among {data.n_samples} rows",
+            "Pass more rows, or only the labels that matter",
+        )
     seldom = np.flatnonzero(data.labels.n_known < FOLDS)
     if data.unknown is not None and len(seldom):
         raise TooFewRowsError(
@@ -412,28 +500,53 @@ def _check_known_often(data: Data) -> None:
         )
 
 
-def _verdict(
-    advised: CandidateResult,
-    outcomes: Results,
-    measure: str,
-    facts: DataFacts,
-    design: Design,
-    *,
-    own: bool,
-) -> str:
+def _verdict(advice: Advice, learner: str, *, own: bool) -> str:
+    outcomes, measure, design = advice.outcomes, advice.measure, advice.design
+    advised = next(one for one in outcomes if one.name == advice.advised)
     words = [_ADVICE.get(advised.name, f"Resample with {advised.name}.")]
     if advised.name == DEFAULT and own:
         words = [f"Replace your learner by {DEFAULT}: all that was tried with yours is worse."]
-    words += [_sentence_of_gain(advised, outcomes, measure, _coverage(facts, design))]
+    words += [_sentence_of_gain(advised, outcomes, measure, _coverage(advice.facts, design))]
+    words += [_sentence_of_all_rows(advice)]
+    if not own:
+        words += [_sentence_of_race(advice.race, learner)]
     words += [_sentence_of_samplers(advised, outcomes, measure)]
     words += [_sentence_of_default(advised, outcomes, measure, own=own)]
     if measure == "macro_f1":
         words += [_sentence_of_ranking(outcomes)]
-    words += [_sentence_of_data(facts)]
+    words += [_sentence_of_data(advice.facts)]
     if design.n_run < design.n_folds:
         why = "It was interrupted" if design.interrupted else "The time was up"
         words += [f"{why} after {design.n_run} of {design.n_folds} folds."]
     return " ".join(filter(None, words))
+
+
+def _sentence_of_race(trials: tuple[LearnerTrial, ...], learner: str) -> str:
+    """Say which learner the comparison is made with, and why."""
+    tried = [one for one in trials if one.n_rows]
+    if len(tried) < 2:
+        return f"The learner is {learner}."
+    return (
+        f"The learner is {learner}: of {len(tried)} that were tried on {tried[0].n_rows:,} rows it "
+        "had the least log loss."
+    )
+
+
+def _sentence_of_all_rows(advice: Advice) -> str:
+    """Say what a learning curve makes of the figures."""
+    found, of = advice.estimate, _WORDS[advice.measure]
+    if found is None and advice.design.n_rows < advice.facts.n_samples:
+        return "More rows may give more: no time was left for an estimate of all rows."
+    if found is None:
+        return ""
+    measured = ", ".join(
+        f"{value:.3f} from {size:,}" for size, value in zip(found.sizes, found.measured)
+    )
+    return (
+        f"With all {found.n_rows:,} rows {of} should be about {found.mean:.3f}, an estimate from a "
+        f"learning curve ({measured} rows), with a 95 % interval from {found.low:.3f} to "
+        f"{found.high:.3f}."
+    )
 
 
 def _coverage(facts: DataFacts, design: Design) -> str:
@@ -459,6 +572,8 @@ def _sentence_of_gain(advised: CandidateResult, outcomes: Results, measure: str,
 
 
 def _bounds(gain: ConfidenceInterval) -> str:
+    if isnan(gain.low):
+        return f"{gain.mean:+.3f}, in too few folds for an interval"
     return f"{gain.mean:+.3f}, with a 95 % interval from {gain.low:+.3f} to {gain.high:+.3f}"
 
 
@@ -466,7 +581,8 @@ def _sentence_of_samplers(advised: CandidateResult, outcomes: Results, measure: 
     """Say what the best sampler does against what is advised."""
     tried = [one for one in outcomes if not one.failed and one.name in RESAMPLING]
     if not tried:
-        return "No sampler could be tried."
+        found = next(one for one in outcomes if one.name in RESAMPLING)
+        return f"No sampler was tried. {found.failed}"
     best = max(tried, key=lambda one: one.mean(measure))
     return _sentence_against(best, ", the best of what resamples,", advised, measure)
 
@@ -529,88 +645,25 @@ def _sentence_of_data(facts: DataFacts) -> str:
     return " ".join(words)
 
 
-def _code(name: str, data: Data, estimator: Any) -> str:
+def _code(name: str, model: Any, rows: Rows) -> str:
     """Return Python that makes the advised estimator and fits it."""
     if name == DEFAULT:
         return f"from labelance import {name}\n\nmodel = {name}(random_state=0).fit(X, y)\n"
-    imports, learner = _learner_code(name, data, estimator)
-    more_imports, labels = _labels_code(name, data, estimator)
-    imports, more = imports + more_imports, ""
+    imports, labels = _labels_code(model, rows.data)
+    more = ""
     if name == "thresholds":
-        imports = f"from labelance.decisions import LabelThresholds\n{imports}"
-        learner = f"LabelThresholds({learner}, random_state=0)"
         more = "# A limit of labels per row: BudgetClassifier. A recall to keep: RecallGuarantee\n"
-    elif name == "class weights":
-        more = "weights = [name for name in model.get_params() if name.endswith('class_weight')]\n"
-        more += "model.set_params(**dict.fromkeys(weights, 'balanced'))\n"
-    elif name == "MLSOLBagging":
-        share = "max_features=1.0, " if learner.startswith("Pipeline") else ""
-        if has_gaps(data):
-            imports = f"from labelance.sampling import MLSOL\n{imports}"
-            share = f"{make_sampler(name, data, 0)!r}, {share}"
-        imports = f"from labelance.ensemble import MLSOLBagging\n{imports}"
-        learner = f"MLSOLBagging({learner}, {share}random_state=0)"
-    elif name != "nothing":
-        imports = f"from labelance.sampling import {name}\n{imports}"
-        imports = f"from imblearn.pipeline import make_pipeline\n{imports}"
-        learner = f"make_pipeline({make_sampler(name, data, 0)!r}, {learner})"
-    return f"{imports}\nmodel = {learner}\n{more}{labels}model.fit(X, y)\n"
+    made = f"model = {write_expression(model)}"
+    return f"{imports}{write_imports(model)}\n{made}\n{more}{rows.code}{labels}model.fit(X, y)\n"
 
 
-def _labels_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
+def _labels_code(model: Any, data: Data) -> tuple[str, str]:
     """Return an import and a line that make y a dense table, for learners that take no other."""
-    per_label = estimator is None and (data.kind == "sparse" or data.unknown is not None)
-    own = BinaryRelevance if per_label else type(estimator)
-    if issubclass(own, BaseMultiLabelClassifier) or name in ("thresholds", "MLSOLBagging"):
+    while isinstance(model, Pipeline):
+        model = model[-1]
+    if isinstance(model, BaseMultiLabelClassifier):
         return "", ""
     if isinstance(data.labels.container, LabelSets):
         what = "MultiLabelBinarizer"
         return f"from sklearn.preprocessing import {what}\n", f"y = {what}().fit_transform(y)\n"
     return "", "y = y.toarray()\n" if data.labels.container.kind == "sparse" else ""
-
-
-def _learner_code(name: str, data: Data, estimator: Any) -> tuple[str, str]:
-    """Return imports and the expression of the learner."""
-    member = name == "MLSOLBagging"
-    if estimator is not None:
-        learner = set_random_states(clone(estimator), 0)  # as in the estimator that is advised
-        return _imports(learner), repr(member_of(learner) if member else learner)
-    if data.kind == "sparse":
-        return (
-            "from labelance.learners import BinaryRelevance\n"
-            "from sklearn.linear_model import LogisticRegression\n",
-            "BinaryRelevance(LogisticRegression(solver='liblinear'))",
-        )
-    forest = RandomForestClassifier(TREES, random_state=0)
-    words = repr(member_of(forest) if member else forest)
-    imports = "from sklearn.ensemble import RandomForestClassifier\n"
-    if data.unknown is not None:
-        imports = f"from labelance.learners import BinaryRelevance\n{imports}"
-        words = f"BinaryRelevance({words})"
-    nominal = np.flatnonzero(data.categorical).tolist()
-    if not nominal:
-        return imports, words
-    return (
-        "from sklearn.compose import make_column_transformer\n"
-        f"{imports}"
-        "from sklearn.pipeline import Pipeline\n"
-        "from sklearn.preprocessing import OneHotEncoder\n"
-        "\nencode = make_column_transformer(\n"
-        f"    (OneHotEncoder(handle_unknown='ignore', sparse_output=False), {nominal}),\n"
-        "    remainder='passthrough',\n)\n",
-        f"Pipeline([('encode', encode), ('forest', {words})])",
-    )
-
-
-def _imports(estimator: Any) -> str:
-    """Return the imports of an estimator and of all that are inside it."""
-    inside = (value for value in estimator.get_params().values() if hasattr(value, "get_params"))
-    kinds = {type(one) for one in (estimator, *inside)}
-    return "".join(sorted(f"from {_public_module(one)} import {one.__name__}\n" for one in kinds))
-
-
-def _public_module(kind: type) -> str:
-    """Return the module that a class is imported from: the part before private modules."""
-    parts = kind.__module__.split(".")
-    private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
-    return ".".join(parts[:private]) or kind.__module__

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,11 @@ from imblearn.pipeline import make_pipeline
 from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays._cells import label_dtype
-from labelance._arrays._containers import stored_values
+from labelance._arrays._containers import column_counts, stored_values
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._classifier import relevance
@@ -29,11 +28,12 @@ from labelance._progress import loop
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
+from labelance.advice._learners import Learner
 from labelance.decisions import LabelThresholds
+from labelance.decisions._held_out import CV_FOLDS, has_bags
 from labelance.ensemble import MLSOLBagging, RareLabelClassifier
-from labelance.exceptions import InputError, LabelanceError
+from labelance.exceptions import LabelanceError
 from labelance.imbalance._local import minority_matrix, minority_values
-from labelance.learners import BinaryRelevance
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLROS, MLSMOTE, MLSOL
@@ -41,16 +41,21 @@ from labelance.sampling import MLROS, MLSMOTE, MLSOL
 FOLDS = 5
 _MOST_ROUNDS = 4
 _FEWEST_ROWS = 300
-_MOST_ROWS = 5000
-TREES = 100
-_MEMBERS = 5  # of MLSOLBagging, which share the trees of the forest
+_MOST_ROWS = 5000  # of the comparison, four fifths of which are learned from
+_MOST_JUDGED = 20_000
+_MEMBERS = 5  # of MLSOLBagging, which share the trees of a forest
+_SHORTEST = 160  # rows that a learning curve ends with at least
+_COPIES = 1.3  # rows after a sampler, next to those before
+_GOES_ON, _UNSURE = 0.8, 0.4  # of a curve's slope: what is left of it beyond, and how uncertain
 
 SAMPLERS = {"MLROS": MLROS, "MLSMOTE": MLSMOTE, "MLSOL": MLSOL}
 RESAMPLING = (*SAMPLERS, "MLSOLBagging")
 DEFAULT = "RareLabelClassifier"
-# Simplest first: of those that are as good as the best, the first is advised. The default needs no
-# choice of a learner, so that it comes early; it is last where it would replace a user's learner.
-CANDIDATES = ("nothing", DEFAULT, "thresholds", "class weights", *RESAMPLING)
+# Simplest and cheapest first: of those that are as good as the best, the first is advised. The
+# default needs no choice of a learner; it is last where it would replace a user's.
+CANDIDATES = ("nothing", "thresholds", "class weights", DEFAULT, *RESAMPLING)
+_ALWAYS = ("nothing", "thresholds")
+_NO_NUMBERS = "It makes rows of numbers, and X has none."
 MEASURES = ("macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss")
 
 
@@ -66,6 +71,8 @@ class Design:
         How often the rows are split into folds again.
     n_folds : int
         Folds that were planned, 5 in every round.
+    names : tuple of str
+        What is compared, simplest first.
     n_judged : int
         Rows that are split into folds. All rows of a test fold are judged, also where fewer than
         the others are learned from.
@@ -73,46 +80,119 @@ class Design:
         Folds that were run, the same or, where the time was up, fewer.
     interrupted : bool
         Whether Ctrl-C ended the comparison.
-    omitted : str
-        Why RareLabelClassifier is not compared; empty if it is.
+    omitted : dict of str to str
+        Why other candidates are not compared.
     """
 
     n_rows: int
     n_rounds: int
     n_folds: int
     n_judged: int
+    names: tuple[str, ...] = ()
     n_run: int = 0
     interrupted: bool = False
-    omitted: str = ""
+    omitted: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_learned(self) -> int:
         """The most rows that are learned from in a fold."""
-        return self.n_rows * (FOLDS - 1) // FOLDS
+        return _learned(self.n_rows)
 
 
-def choose_design(n: int, d: int, q: int, *, sparse: bool, budget: float | None) -> Design:
-    """Choose rows and rounds by what the data's shape should cost, not by a clock.
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What can be compared under a learner, simplest first, and why others cannot.
 
-    All rows (5,000 at most) if two rounds of them fit into the budget, else halves of them, down
-    to 300; then as many rounds as fit, from one to four. RareLabelClassifier is compared if a
-    round with it fits.
+    What it should take is counted from the shapes of a learner's fits.
     """
-    rows = judged = min(n, _MOST_ROWS)
-    if budget is None:
-        return Design(rows, _MOST_ROUNDS, _MOST_ROUNDS * FOLDS, judged)
-    while rows > _FEWEST_ROWS and 2 * _round_cost(rows, d, q, sparse) > budget:
-        rows = max(rows // 2, _FEWEST_ROWS)
-    cost, more, omitted = _round_cost(rows, d, q, sparse), _default_cost(rows, d, q, sparse), ""
-    if cost + more <= budget:
-        cost += more
-    else:
-        omitted = (
-            f"A round of {FOLDS} folds with it should take {cost + more:,.0f} s. "
-            f"The budget is {budget:g} s. Pass a larger budget."
-        )
-    rounds = max(int(min(budget, _MOST_ROUNDS * cost) // cost), 1)
-    return Design(rows, rounds, rounds * FOLDS, judged, omitted=omitted)
+
+    learner: Learner
+    names: tuple[str, ...]
+    omitted: dict[str, str]
+    width: float  # cells of a row that are not 0
+
+    def candidate(self, name: str, n: int) -> float:
+        """Return the seconds of a fit to n rows, with its thresholds."""
+        if name == DEFAULT:
+            return self.learner.default_seconds(n)
+        fits = 1.0
+        if name == "thresholds" and not has_bags(self.learner.make(n)):
+            fits = CV_FOLDS  # of all rows, and of folds without a third of them
+        elif name == "MLSOLBagging":
+            trees = has_bags(self.learner.make(n))
+            fits = _COPIES * (1 if trees else _MEMBERS)
+        elif name in SAMPLERS:
+            fits = _COPIES
+        neighbors = 1e-10 * n * n * (self.width + 20) if name in ("MLSMOTE", "MLSOL") else 0.0
+        return fits * self.learner.seconds(n) + neighbors + 0.005
+
+    def round(self, names: Iterable[str], n: int) -> float:
+        """Return the seconds of five folds of candidates that learn from n rows."""
+        # What "nothing" gives is known before thresholds are found.
+        return FOLDS * sum(self.candidate(name, n) for name in names if name != "nothing")
+
+    def curve(self, name: str, top: int) -> float:
+        """Return the seconds of a learning curve: five folds of a size, its half and a quarter."""
+        return FOLDS * 1.75 * self.candidate(name, top)
+
+
+def find_costs(learner: Learner, data: Data, *, own: bool, why_not: str = "") -> Costs:
+    """Return what can be compared with a user's own learner or that of `advise`."""
+    omitted = dict.fromkeys(RESAMPLING, _NO_NUMBERS) if data.features.only_rows else {}
+    if why_not:
+        omitted[DEFAULT] = why_not
+    order = [*(name for name in CANDIDATES if name != DEFAULT), DEFAULT] if own else CANDIDATES
+    weighs = bool(_weight_parameters(learner.make(data.n_samples)))
+    names = (name for name in order if weighs or name != "class weights")
+    names = (name for name in names if name not in omitted)
+    return Costs(learner, tuple(names), omitted, stored_values(data.X).size / data.n_samples)
+
+
+def choose_design(n: int, costs: Costs, budget: float) -> Design:
+    """Choose rows, rounds and candidates by counted costs, not by a clock.
+
+    All rows (5,000 at most) if two rounds of them fit into the budget, else fewer, down to 300;
+    then as many rounds as fit, from one to four. Where rows are left, half of the budget is left
+    for the learning curve. A candidate is compared if a round with it fits.
+    """
+    rows, judged = min(n, _MOST_ROWS), min(n, _MOST_JUDGED)
+    folds = _MOST_ROUNDS * FOLDS
+    if budget == math.inf:
+        return Design(rows, _MOST_ROUNDS, folds, judged, costs.names, omitted=costs.omitted)
+    plain = [name for name in costs.names if name != DEFAULT]
+    while rows > _FEWEST_ROWS and 2 * costs.round(plain, _learned(rows)) > budget:
+        rows = max(rows * 4 // 5, _FEWEST_ROWS)
+    most = budget
+    if rows < n:
+        most = min(budget / 2, budget - costs.curve("thresholds", _SHORTEST))
+    kept, omitted = list(_ALWAYS), dict(costs.omitted)
+    for name in [*plain, *(set(costs.names) & {DEFAULT})]:
+        cost = costs.round({*kept, name}, _learned(rows))
+        left = most
+        if name == DEFAULT:  # of which a curve has to be possible, too
+            curves = [costs.curve(one, _SHORTEST) for one in ("thresholds", name)]
+            left = budget if rows == n else budget - max(curves)
+        if name in kept or cost <= left:
+            kept.append(name)
+        else:
+            omitted[name] = (
+                f"A round of {FOLDS} folds with it should take {cost:,.0f} s. "
+                f"The budget leaves {max(left, 0.0):.3g} s for it. Pass a larger budget."
+            )
+    names = tuple(name for name in costs.names if name in kept)
+    cost = costs.round(names, _learned(rows))
+    rounds = max(int(min(most, _MOST_ROUNDS * cost) // cost), 1)
+    return Design(rows, rounds, rounds * FOLDS, judged, names, omitted=omitted)
+
+
+def least_seconds(n: int, costs: Costs) -> float:
+    """Return what the smallest comparison should take."""
+    least = costs.round(_ALWAYS, _learned(min(n, _FEWEST_ROWS)))
+    return least + (costs.curve("thresholds", _SHORTEST) if n > _FEWEST_ROWS else 0.0)
+
+
+def _learned(rows: int) -> int:
+    return rows * (FOLDS - 1) // FOLDS
 
 
 def choose_by_rarity(
@@ -142,51 +222,6 @@ def choose_by_rarity(
     return np.flatnonzero(chosen)
 
 
-def _round_cost(n: int, d: int, q: int, sparse: bool) -> float:
-    """Return the seconds that a round should take on one core, from fits of several shapes.
-
-    A forest is fitted about seven times in a fold (samplers add rows), a regression 14 times
-    (thresholds take folds of their own, and an ensemble has members).
-    """
-    if sparse:
-        return FOLDS * 14 * q * (2e-3 + 1e-5 * n)
-    fit = TREES * (2e-3 + 1.6e-7 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q))
-    return FOLDS * 7 * fit
-
-
-def _default_cost(n: int, d: int, q: int, sparse: bool) -> float:
-    """Return the seconds that RareLabelClassifier should take in a round, as above."""
-    kernel = 3e-10 * n * min(n, 2500) ** 2
-    if sparse:
-        return FOLDS * (0.45 + 1.2e-3 * n + kernel)
-    forests = 0.3 + 1.6e-5 * n * math.log2(n + 2) * math.sqrt(d) * (1 + 0.08 * q)
-    # A tree has at most 31 leaves, and fewer where that would leave them too few rows.
-    boosting = 4 * q * (0.02 + 1e-4 * n + 2e-4 * d * min(n / 30, 31))
-    return FOLDS * (forests + kernel + (boosting if q <= 32 else 0))
-
-
-def make_learner(data: Data, *, n_jobs: int | None) -> Any:
-    """Return the learner of the comparison: a forest, or a regression for sparse rows."""
-    if data.kind == "sparse":
-        return BinaryRelevance(LogisticRegression(solver="liblinear"), n_jobs=n_jobs)
-    largest = max(np.nanmax(data.X, initial=0.0), -np.nanmin(data.X, initial=0.0))
-    if largest > np.finfo(np.float32).max:
-        raise InputError(
-            "The forests of advise need numbers up to 3.4e38",
-            "X has larger numbers",
-            "Scale X down, or pass an estimator that accepts them",
-        )
-    forest: Any = RandomForestClassifier(TREES, random_state=0, n_jobs=n_jobs)
-    if data.unknown is not None:
-        forest = BinaryRelevance(forest)
-    nominal = np.flatnonzero(data.categorical).tolist()
-    if not nominal:
-        return forest
-    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encode = make_column_transformer((words, nominal), remainder="passthrough")
-    return Pipeline([("encode", encode), ("forest", forest)])
-
-
 def make_estimator(
     name: str, learner: Any, data: Data, seed: int, n_jobs: int | None = None
 ) -> Any:
@@ -203,7 +238,8 @@ def make_estimator(
         share: dict[str, Any] = {"max_features": 1.0} if isinstance(learner, Pipeline) else {}
         sampler = make_sampler(name, data, seed) if has_gaps(data) else None
         return MLSOLBagging(member_of(learner), sampler, **share, random_state=seed)
-    return make_pipeline(make_sampler(name, data, seed), learner)
+    steps = [step for _, step in learner.steps] if type(learner) is Pipeline else [learner]
+    return make_pipeline(make_sampler(name, data, seed), *steps)
 
 
 def make_sampler(name: str, data: Data, seed: int) -> Any:
@@ -240,15 +276,6 @@ def _weight_parameters(learner: Any) -> list[str]:
     return [name for name in learner.get_params() if name.rpartition("__")[2] == "class_weight"]
 
 
-def choose_candidates(learner: Any, design: Design, *, own: bool) -> tuple[str, ...]:
-    """Return what is tried, simplest first, with a user's own learner or that of `advise`."""
-    names = [name for name in CANDIDATES if name != DEFAULT]
-    if not design.omitted:
-        names.insert(len(names) if own else CANDIDATES.index(DEFAULT), DEFAULT)
-    weighs = bool(_weight_parameters(learner))
-    return tuple(name for name in names if name != "class weights" or weighs)
-
-
 @dataclass(frozen=True)
 class CandidateResult:
     """What the folds say about one candidate.
@@ -261,11 +288,14 @@ class CandidateResult:
         Each measure of each fold.
     failed : str
         Why it could not be tried; empty if it could.
+    seconds : float
+        How long a fit took by the clock, the mean over folds.
     """
 
     name: str
     folds: dict[str, NDArray[np.float64]]
     failed: str = ""
+    seconds: float = 0.0
 
     def mean(self, measure: str) -> float:
         """Return the mean of a measure over the folds."""
@@ -273,65 +303,110 @@ class CandidateResult:
 
 
 @dataclass(frozen=True)
+class FoldResult:
+    """The measures of a candidate in a fold, and the seconds of its fit; or why it failed."""
+
+    measures: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    failed: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is compared: candidates by name, and what they are made of."""
+    """What is compared: candidates by name, what they are made of, and labels that are judged."""
 
     names: tuple[str, ...]
-    learner: Any
+    learner: Learner
     data: Data
+    judged: NDArray[np.intp]
     n_jobs: int | None
 
-    def make(self, name: str, seed: int) -> Any:
-        """Return a candidate, ready to fit."""
-        return make_estimator(name, self.learner, self.data, seed, self.n_jobs)
+    @cached_property
+    def _labels(self) -> NDArray[Any]:
+        Y = mark_unknown(self.data.Y, self.data.unknown).toarray()
+        known = self.data.unknown is None
+        return np.asarray(Y.astype(label_dtype(Y.shape[1]), copy=False) if known else Y)
 
+    def folds(self, design: Design, rng: np.random.Generator) -> Iterator[dict[str, FoldResult]]:
+        """Yield, fold by fold, what is found for every candidate."""
+        data = self.data
+        for round_seed in draw_seeds(rng, design.n_rounds):
+            for number, (train, test) in enumerate(self._split(round_seed)):
+                if len(train) > design.n_learned + 1:  # a fold may be a row smaller than others
+                    hidden, most = take_unknown(data.unknown, train), design.n_learned
+                    train = train[choose_by_rarity(data.Y[train], self.judged, most, rng, hidden)]
+                yield self._try_all(train, test, round_seed + number)
 
-def compare_folds(
-    compared: Comparison,
-    design: Design,
-    judged: NDArray[np.intp],
-    rng: np.random.Generator,
-) -> Iterator[dict[str, dict[str, float] | LabelanceError]]:
-    """Yield, fold by fold, the measures of every candidate or why it failed."""
-    data = compared.data
-    X, Y = data.features.container.native, mark_unknown(data.Y, data.unknown).toarray()
-    if data.unknown is None:
-        Y = Y.astype(label_dtype(Y.shape[1]), copy=False)
-    for round_seed in draw_seeds(rng, design.n_rounds):
-        splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=round_seed)
-        for number, (train, test) in enumerate(splitter.split(X, Y)):
-            if len(train) > design.n_learned + 1:  # a fold may be a row smaller than others
-                hidden = take_unknown(data.unknown, train)
-                some = choose_by_rarity(data.Y[train], judged, design.n_learned, rng, hidden)
-                train = train[some]
-            rows = take_rows(X, train), Y[train], take_rows(X, test), Y[test]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of labels that a fold lacks, listed once as facts
-                found = _measure_all(compared, rows, judged, round_seed + number)
-            yield found
+    def curve(
+        self, name: str, sizes: tuple[int, ...], rng: np.random.Generator
+    ) -> Iterator[FoldResult]:
+        """Yield what a candidate finds in five folds of each size, drawn at random."""
+        (seed,) = draw_seeds(rng, 1)
+        folds = [(rng.permutation(train), test) for train, test in self._split(seed)]
+        for size in sizes:
+            for train, test in folds:
+                yield self._try(name, train[:size], test, seed)
 
+    @property
+    def chance(self) -> float:
+        """How much a mean over labels changes with the rows that are judged: 0.5 / sqrt(m) of each.
 
-def _measure_all(
-    compared: Comparison, rows: tuple[Any, ...], judged: NDArray[np.intp], seed: int
-) -> dict[str, dict[str, float] | LabelanceError]:
-    X, Y, X_test, Y_test = rows
-    found: dict[str, dict[str, float] | LabelanceError] = {}
-    with loop("Trying", len(compared.names), "candidates") as progress:
-        tuned = compared.make("thresholds", seed).fit(X, Y)
-        scores = tuned.predict_proba(X_test)  # those of the learner itself, which is fitted once
-        found["nothing"] = _measure(Y_test, scores, _decide(tuned.estimator_, scores), judged)
-        found["thresholds"] = _measure(Y_test, scores, scores >= tuned.thresholds_, judged)
-        progress.advance(len(found))
-        for name in [name for name in compared.names if name not in found]:
-            try:
-                model = compared.make(name, seed).fit(X, Y)
-            except LabelanceError as error:  # such as nothing to sample
-                found[name] = error
-            else:
-                scores = relevance(model, X_test)  # margins have their threshold at 0.5, too
-                found[name] = _measure(Y_test, scores, _decide(model, scores), judged)
-            progress.advance()
-    return {name: found[name] for name in compared.names}
+        A rare label has few positives, m, in folds that all are of the same rows.
+        """
+        counts = column_counts(self.data.Y)[self.judged]
+        return float(np.sqrt((0.25 / counts).sum()) / len(counts))
+
+    def _split(self, seed: int) -> Iterator[tuple[Any, Any]]:
+        splitter = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+        yield from splitter.split(np.empty((self.data.n_samples, 1)), self._labels)
+
+    def _try_all(self, train: Any, test: Any, seed: int) -> dict[str, FoldResult]:
+        found = {}
+        with loop("Trying", len(self.names), "candidates") as progress:
+            tuned, seconds = self._fit("thresholds", train, seed)
+            scores = self._scores(tuned, test)  # those of the learner itself, fitted once
+            fits = 1 if has_bags(tuned.estimator) else CV_FOLDS
+            for name, model in (("nothing", tuned.estimator_), ("thresholds", tuned)):
+                own = seconds / fits if name == "nothing" else seconds
+                found[name] = FoldResult(self._measure(test, scores, model), own)
+            progress.advance(len(found))
+            for name in [name for name in self.names if name not in found]:
+                found[name] = self._try(name, train, test, seed)
+                progress.advance()
+        return {name: found[name] for name in self.names}
+
+    def _try(self, name: str, train: Any, test: Any, seed: int) -> FoldResult:
+        try:
+            model, seconds = self._fit(name, train, seed)
+        except LabelanceError as error:  # such as nothing to sample
+            return FoldResult(failed=str(error))
+        return FoldResult(self._measure(test, self._scores(model, test), model), seconds)
+
+    def _fit(self, name: str, train: Any, seed: int) -> tuple[Any, float]:
+        learner = self.learner.make(len(train))
+        model = make_estimator(name, learner, self.data, seed, self.n_jobs)
+        X = take_rows(self.data.features.container.native, train)
+        start = perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of labels that a fold lacks, listed once as facts
+            model.fit(X, self._labels[train])
+        return model, perf_counter() - start
+
+    def _scores(self, model: Any, test: Any) -> NDArray[Any]:
+        """Return scores; margins have their threshold at 0.5, too."""
+        return np.asarray(relevance(model, take_rows(self.data.features.container.native, test)))
+
+    def _measure(self, test: Any, scores: NDArray[Any], model: Any) -> dict[str, float]:
+        """Return the measures over the judged labels that the test rows have."""
+        Y, predicted = self._labels[test], _decide(model, scores)
+        here = self.judged[(Y[:, self.judged] == 1).any(axis=0)]
+        Y, scores, predicted = Y[:, here], scores[:, here], predicted[:, here]
+        return {
+            "macro_f1": macro_f1(Y, predicted),
+            "macro_auc_roc": macro_auc_roc(Y, scores, undefined="skip"),
+            "macro_auc_pr": macro_auc_pr(Y, scores),
+            "neg_macro_brier_loss": -macro_brier_loss(Y, np.clip(scores, 0, 1)),
+        }
 
 
 def _decide(model: Any, scores: NDArray[Any]) -> NDArray[Any]:
@@ -341,40 +416,27 @@ def _decide(model: Any, scores: NDArray[Any]) -> NDArray[Any]:
     return scores > 0.5 if cuts is None else scores >= cuts
 
 
-def _measure(
-    Y: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any], judged: NDArray[np.intp]
-) -> dict[str, float]:
-    """Return the measures over the judged labels that the test rows have."""
-    here = judged[(Y[:, judged] == 1).any(axis=0)]
-    Y, scores, predicted = Y[:, here], scores[:, here], predicted[:, here]
-    return {
-        "macro_f1": macro_f1(Y, predicted),
-        "macro_auc_roc": macro_auc_roc(Y, scores, undefined="skip"),
-        "macro_auc_pr": macro_auc_pr(Y, scores),
-        "neg_macro_brier_loss": -macro_brier_loss(Y, np.clip(scores, 0, 1)),
-    }
-
-
 Results = tuple[CandidateResult, ...]
 
 
-def gather(folds: list[dict[str, dict[str, float] | LabelanceError]]) -> Results:
+def gather(folds: list[dict[str, FoldResult]]) -> Results:
     """Return an outcome for every candidate, from all folds."""
     outcomes = []
     for name in folds[0]:
         parts = [fold[name] for fold in folds]
-        error = next((part for part in parts if isinstance(part, LabelanceError)), None)
-        if error is not None:
-            outcomes.append(CandidateResult(name, {}, str(error)))
-            continue
-        values = {m: np.array([part[m] for part in parts]) for m in MEASURES}  # type: ignore[index]
-        outcomes.append(CandidateResult(name, values))
+        failed = next((part.failed for part in parts if part.failed), "")
+        values = {m: np.array([part.measures[m] for part in parts]) for m in MEASURES if not failed}
+        seconds = float(np.mean([part.seconds for part in parts]))
+        outcomes.append(CandidateResult(name, values, failed, seconds))
     return tuple(outcomes)
 
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """A mean difference, its standard error, and the ends of its 95 % interval."""
+    """A mean difference, its standard error, and the ends of its 95 % interval.
+
+    Fewer than five folds say too little for an interval: its ends are NaN.
+    """
 
     mean: float
     error: float
@@ -382,17 +444,22 @@ class ConfidenceInterval:
     high: float
 
 
-def paired_interval(difference: NDArray[np.float64]) -> ConfidenceInterval:
+def paired_interval(difference: NDArray[np.float64], more: float = 0.0) -> ConfidenceInterval:
     """Return the mean of differences over folds and how certain it is.
 
     Folds share training rows, so their differences vary less than those of new data would; the
     variance has the correction of Nadeau and Bengio (2003) for that, with a test part of a
     quarter of the training part. All measures have a width of 1, beyond which no difference lies.
+    ``more`` is a standard error from another source.
     """
     J, mean = len(difference), float(difference.mean())
-    if J < 2:
-        return ConfidenceInterval(mean, math.inf, -math.inf, math.inf)
-    error = math.sqrt((1 / J + 1 / (FOLDS - 1)) * float(difference.var(ddof=1)))
+    error = math.inf
+    if J > 1:
+        error = math.hypot(
+            math.sqrt((1 / J + 1 / (FOLDS - 1)) * float(difference.var(ddof=1))), more
+        )
+    if J < FOLDS:
+        return ConfidenceInterval(mean, error, math.nan, math.nan)
     reach = error * float(student.ppf(0.975, J - 1))
     return ConfidenceInterval(mean, error, max(mean - reach, -1.0), min(mean + reach, 1.0))
 
@@ -409,3 +476,66 @@ def simplest(outcomes: Results, measure: str) -> CandidateResult:
         if gap.mean <= gap.error:
             return one
     return best
+
+
+# --- figures for all rows -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a learning curve says about a fit to all rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        All rows.
+    mean, low, high : float
+        The measure, and its 95 % interval: an estimate, for nothing was learned from all rows.
+    sizes : tuple of int
+        Rows that were learned from.
+    measured : tuple of float
+        What was measured at each, the mean of five folds.
+    """
+
+    n_rows: int
+    mean: float
+    low: float
+    high: float
+    sizes: tuple[int, ...]
+    measured: tuple[float, ...]
+
+
+def choose_sizes(name: str, n: int, costs: Costs, design: Design, left: float) -> tuple[int, ...]:
+    """Return the sizes of a learning curve, each twice the one before, that fit into the budget.
+
+    None where all rows are learned from, four fifths at a time.
+    """
+    if design.n_rows == n:
+        return ()
+    left -= design.n_rounds * costs.round(design.names, design.n_learned)
+    top = design.n_judged * (FOLDS - 1) // FOLDS
+    while top > _SHORTEST and costs.curve(name, top) > left:
+        top = max(top * 4 // 5, _SHORTEST)
+    fits = top >= _SHORTEST and costs.curve(name, top) <= left * (1 + 1e-9)  # but for rounding
+    return (top // 4, top // 2, top) if fits else ()
+
+
+def extrapolate(
+    n: int, sizes: tuple[int, ...], values: NDArray[np.float64], chance: float = 0.0
+) -> Estimate:
+    """Return what a measure should be for n rows, from its values (sizes x folds).
+
+    A line by the logarithm of the rows continues from the largest size, in each fold. Curves bend,
+    or have not begun to rise: the slope itself is uncertain by a share. ``chance`` is the standard
+    error that other test rows would bring.
+    """
+    x = np.log(sizes)
+    away = math.log(n / sizes[-1])
+    slopes = (x - x.mean()) @ values / ((x - x.mean()) ** 2).sum()
+    rise = _GOES_ON * max(float(slopes.mean()), 0.0) * away
+    turned = values[-1] + _GOES_ON * (slopes - slopes.mean()) * away
+    found = paired_interval(turned, math.hypot(_UNSURE * rise, chance))
+    middle = min(found.mean + rise, 1.0)
+    reach = found.high - found.mean
+    measured = tuple(float(one) for one in values.mean(axis=1))
+    return Estimate(n, middle, max(middle - reach, 0.0), min(middle + reach, 1.0), sizes, measured)

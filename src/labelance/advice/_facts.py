@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import isnan, nan
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
+from labelance._utils._messages import plural
+from labelance._validation._column_groups import ColumnGroups
 from labelance._validation._data import Data
+from labelance.advice._rows import Rows
+from labelance.ensemble._race import rare_rows_first
 from labelance.exceptions import LabelanceWarning
 from labelance.imbalance import profile
 from labelance.learners._mlknn import count_known_neighbors, count_neighbors
@@ -18,6 +24,7 @@ from labelance.metrics import macro_auc_roc
 from labelance.neighbors import find_neighbors
 
 _VOTERS, _TYPED_BY = 10, 5
+_MOST_ASKED = 5000
 
 
 @dataclass(frozen=True)
@@ -42,9 +49,11 @@ class DataFacts:
         Shares of safe, borderline, rare and outlier among the minority cells, by 5 neighbors.
     neighbor_auc : float
         Macro AUC-ROC of the share of 10 neighbors that have a label, a row not being its own
-        neighbor: 0.5 is what the labels' frequencies alone give.
+        neighbor: 0.5 is what the labels' frequencies alone give. NaN where X is not read.
     n_unknown : int
         Cells of y that are unknown (NaN); the other facts are about known ones.
+    read_as : str
+        How texts and vectors were read; empty where X is a table.
     """
 
     n_samples: int
@@ -59,6 +68,7 @@ class DataFacts:
     type_shares: dict[str, float]
     neighbor_auc: float
     n_unknown: int = 0
+    read_as: str = ""
 
     def __str__(self) -> str:
         """Return the facts in sentences."""
@@ -69,28 +79,60 @@ class DataFacts:
                 f"{self.n_labels} labels in {self.median:g} rows each (median; the rarest that is "
                 f"judged in {self.rarest}), MeanIR {self.mean_ir:.1f}"
             )
-        words = [f"{self.n_samples:,} rows{seen}, {self.n_features:,} features, {labels}."]
+        features = plural(self.n_features, "feature")
+        words = [f"{self.n_samples:,} rows{seen}, {features}, {labels}."]
         if self.n_unknown:
             words.append(f"{self.n_unknown:,} cells of y are unknown.")
         if self.type_shares:
             types = ", ".join(f"{share:.0%} {name}" for name, share in self.type_shares.items())
             words.append(f"Minority cells: {types}.")
-        words.append(
-            f"A vote of {_VOTERS} neighbors has an AUC-ROC of {self.neighbor_auc:.2f} "
-            "(frequencies alone: 0.50)."
-        )
+        if not isnan(self.neighbor_auc):
+            words.append(
+                f"A vote of {_VOTERS} neighbors has an AUC-ROC of {self.neighbor_auc:.2f} "
+                "(frequencies alone: 0.50)."
+            )
+        if self.read_as:
+            words.append(f"X: {self.read_as}.")
         return " ".join(words)
 
 
-def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFacts:
+def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp], rows: Rows) -> DataFacts:
     """Return the facts about data of which some rows are seen and some labels judged."""
-    counts = column_counts(seen.Y)
+    counts, ones = column_counts(seen.Y), column_counts(data.Y)
+    types, auc = _ask_neighbors(seen, judged, rows.groups)
+    return DataFacts(
+        n_samples=data.n_samples,
+        n_features=data.X.shape[1],
+        n_labels=data.Y.shape[1],
+        mean_ir=float(profile(None, mark_unknown(seen.Y, seen.unknown)).mean_ir),
+        n_rows_seen=seen.n_samples,
+        n_unjudged=data.Y.shape[1] - len(judged),
+        n_constant=int(((ones == 0) | (ones == data.labels.n_known)).sum()),
+        rarest=int(counts[judged].min()),
+        median=float(np.median(counts)),
+        type_shares={name: round(share, 4) for name, share in types.items()},
+        neighbor_auc=auc,
+        n_unknown=0 if data.unknown is None else int(data.unknown.nnz),
+        read_as=rows.read_as,
+    )
+
+
+def _ask_neighbors(
+    seen: Data, judged: NDArray[np.intp], groups: ColumnGroups | None
+) -> tuple[dict[str, float], float]:
+    """Return shares of minority types, and the AUC-ROC of a vote, on 5,000 rows at most."""
+    if seen.n_samples > _MOST_ASKED:
+        seen = seen.take(np.sort(rare_rows_first(seen.Y, np.random.default_rng(0))[:_MOST_ASKED]))
     rows = seen.features.container.native
-    sparse = seen.kind == "sparse"
+    if groups is not None:
+        rows, _ = groups.join(groups.transform(rows, caller="advise"), caller="advise")
+    elif seen.features.only_rows:  # which the user's estimator alone can read
+        return {}, nan
+    sparse = sp.issparse(rows)
     around = find_neighbors(
         rows,
         min(_VOTERS, seen.n_samples - 1),
-        scale=None if sparse else "range",
+        scale=None if sparse or groups is not None else "range",
         missing="error" if sparse else "distance",
     )
     if seen.unknown is None:
@@ -101,22 +143,7 @@ def summarize_data(data: Data, seen: Data, judged: NDArray[np.intp]) -> DataFact
     labels = mark_unknown(seen.Y, seen.unknown)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelanceWarning)
-        auc = macro_auc_roc(labels[:, judged], votes)
-        found = profile(
-            rows, labels, neighborhood=around.truncate(min(_TYPED_BY, around.n_neighbors))
-        )
-    ones = column_counts(data.Y)
-    return DataFacts(
-        n_samples=data.n_samples,
-        n_features=data.X.shape[1],
-        n_labels=data.Y.shape[1],
-        mean_ir=float(found.mean_ir),
-        n_rows_seen=seen.n_samples,
-        n_unjudged=data.Y.shape[1] - len(judged),
-        n_constant=int(((ones == 0) | (ones == data.labels.n_known)).sum()),
-        rarest=int(counts[judged].min()),
-        median=float(np.median(counts)),
-        type_shares={name: round(share, 4) for name, share in (found.type_shares or {}).items()},
-        neighbor_auc=float(auc),
-        n_unknown=0 if data.unknown is None else int(data.unknown.nnz),
-    )
+        auc = macro_auc_roc(labels[:, judged], votes, undefined="skip")
+        near = around.truncate(min(_TYPED_BY, around.n_neighbors))
+        found = profile(rows, labels, neighborhood=near)
+    return found.type_shares or {}, float(auc)

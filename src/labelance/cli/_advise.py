@@ -32,10 +32,10 @@ def advise(
     jobs: Annotated[int, typer.Option(help="Trees or labels fitted at a time.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Say whether to use the default, resample, move thresholds, weigh classes, or do nothing.
+    """Say which learner to use, and what to do about imbalance: often not to resample.
 
-    Looks at the data, compares these under a random forest (a logistic regression for sparse
-    data) in stratified folds, RareLabelClassifier next to them if the budget allows it, and prints
+    A race on a sample chooses the learner. Thresholds, class weights, samplers and
+    RareLabelClassifier are compared under it in stratified folds, as far as the budget goes. Prints
     a verdict with figures, and Python to copy. Ctrl-C prints the verdict of the folds that are
     finished, if there are two.
     """
