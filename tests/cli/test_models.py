@@ -171,6 +171,11 @@ def test_ids_may_be_named_and_long_numbers_are_kept(fitted, call):
     assert (code, "Did you mean 'post_number'?" in err) == (1, True)
 
 
+def test_a_column_that_the_model_uses_may_be_the_id(fitted, call):
+    assert call("predict", "m.skops", "new.csv", "--id", "tempo", "-o", "out.csv")[0] == 0
+    assert_array_equal(read()["tempo"], read("new.csv")["tempo"])
+
+
 def test_results_are_json_on_request(here, call):
     words = ("songs.csv", *LABELS, "--learner", "logistic", "--json", "-o", "m.skops")
     code, out, _ = call("fit", *words)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
@@ -75,6 +76,15 @@ def test_a_label_learns_from_the_rows_in_which_it_is_known(part, sparse, make, a
             else 0.5 + one.decision_function(task.table) / 2
         )
         assert_allclose(scores[:, label], expected, atol=atol)
+
+
+@pytest.mark.parametrize(("part", "sparse"), CASES)
+def test_scores_are_those_of_one_thread_under_any_backend(part, sparse):
+    task = make_task(sparse=sparse)
+    expected = part.fit(task, np.random.default_rng(0)).held_out
+    with parallel_config("loky"):
+        found = part.fit(task._replace(n_jobs=2), np.random.default_rng(0)).held_out
+    assert_array_equal(found, expected)
 
 
 def test_curves_are_fitted_to_scores_and_used_on_others():

@@ -139,3 +139,17 @@ def test_of_very_many_cells_some_absent_ones_count_for_all(monkeypatch):
     monkeypatch.setattr(_race, "_MOST_CELLS", 8000)
     assert_allclose(blend_weights(scores, task), whole[0], atol=0.05)
     assert log_loss(scores[0], task) == pytest.approx(whole[1], rel=0.05)
+
+
+def test_of_very_many_parts_none_is_dropped_for_counting_little():
+    task = make_task(60)
+    found = blend_weights([scores_of(task, 0.1, 1)] * 40, task)
+    assert_allclose(found, np.full(40, 1 / 40), atol=1e-3)
+
+
+def test_parts_with_the_name_of_another_have_work_of_their_own():
+    parts = [Guess("same", 1.0, 0.01), Guess("same", 1.0, 10.0)]
+    chosen, trials = run(*parts)
+    assert chosen == ["same"]
+    assert not parts[1].sizes
+    assert trials[0].work == 120_000

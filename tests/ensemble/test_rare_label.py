@@ -511,3 +511,13 @@ def test_a_fit_of_more_than_a_minute_says_so_before(capsys):
     assert "about 3 minutes of one core" in capsys.readouterr().err
     RareLabelClassifier()._tell_minutes(long)
     assert not capsys.readouterr().err  # in a pipe
+
+
+def test_empty_texts_do_not_change_how_words_are_weighted():
+    X = sp.random_array((300, 120), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = normalize(X + sp.eye_array(300, 120, format="csr"))
+    words = np.zeros(120, dtype=bool)
+    assert Encoding.fit(X[:120], words, text=True)[0].weighted
+    rows = sp.vstack([X[:120], sp.csr_array((20, 120))], format="csr")
+    assert Encoding.fit(rows, words, text=True)[0].weighted
+    assert Encoding.fit(rows, words)[0].weighted

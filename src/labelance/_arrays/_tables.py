@@ -23,6 +23,11 @@ def count_nonzero(table: Any) -> int:
     return int(table.count_nonzero() if sp.issparse(table) else np.count_nonzero(table))
 
 
+def stored_cells(table: Any) -> int | None:
+    """Return the number of stored cells of a sparse table, None for dense."""
+    return int(table.nnz) if sp.issparse(table) else None
+
+
 def largest_sizes(table: Any) -> np.ndarray:
     """Return the largest size in every column, missing values left out; 0 where there is none."""
     sizes = abs(table)

@@ -394,7 +394,11 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
     if own is not None:
         place = table.names.index(own)
         ids = read_ids(table, "parquet" if kind == "arff" else kind, place)
-    used = [j for j, name in enumerate(table.names) if name != own and name not in labels]
+    used = [
+        j
+        for j, name in enumerate(table.names)
+        if name in wanted or (name != own and name not in labels)
+    ]
     dataset = _as_dataset(table, used)
     X = _match_columns(dataset, list(dataset.feature_names), model, path, vectors)
     return _NewRows(X, ids, own or "id", [name for name in extras if name != own])

@@ -464,8 +464,8 @@ def fit_curves(present: Floats, z: Floats, weight: Floats | None) -> tuple[Float
 
     Targets are Platt's: a little inside of 0 and 1, as much as the number of rows leaves open, so
     that columns that the score separates have a finite curve. A step that would raise the loss
-    of a column is halved. Where all scores are equal, the intercept alone is fitted. Weights are
-    those of rows, (n, 1), or of cells.
+    of a column, by more than rounding, is halved. Where all scores are equal, the intercept alone
+    is fitted. Weights are those of rows, (n, 1), or of cells.
     """
     w = _or_ones(weight, len(z))
     n_present, n_absent = (w * present).sum(axis=0), (w * (1 - present)).sum(axis=0)
@@ -486,9 +486,10 @@ def fit_curves(present: Floats, z: Floats, weight: Floats | None) -> tuple[Float
             intercept - np.where(flat, step * g[1] / c, step * (a * g[1] - b * g[0]) / det),
         )
         new = _loss(z, target, w, *tried)
-        better = new < loss
+        rounding = 1e-12 * (1 + abs(loss))
+        better = new < loss + rounding  # else rounding would refuse last steps, at random
         slope, intercept = np.where(better, tried[0], slope), np.where(better, tried[1], intercept)
-        small = loss - new < 1e-12 * (1 + abs(loss))
+        small = loss - new < rounding
         loss, step = np.where(better, new, loss), np.where(better, 1.0, step / 2)
         if np.all(np.where(better, small, step < 1e-6)):
             break

@@ -58,7 +58,8 @@ class Encoding:
         numeric, nominal = np.flatnonzero(~categorical), np.flatnonzero(categorical)
         size, imputer = np.ones(len(numeric)), None
         if len(numeric):
-            size = _common_size(largest_sizes(_take(X, numeric)))
+            if not text:
+                size = _common_size(largest_sizes(_take(X, numeric)))
             imputer = SimpleImputer(
                 strategy="median", add_indicator=True, keep_empty_features=True, copy=False
             )
@@ -68,7 +69,8 @@ class Encoding:
         n, d = joined.shape
         if text or (d >= _WIDE and count_nonzero(joined) < _SPARSE * n * d):
             table, lengths = _as_unit_rows(joined)
-            weighted = bool(np.std(lengths) < _EQUAL * np.mean(lengths))
+            some = lengths[lengths > 0]
+            weighted = text or bool(len(some) and np.std(some) < _EQUAL * np.mean(some))
             return replace(plain, sparse=True, weighted=weighted), table
         table = np.asarray(to_dense(joined))
         spread = table.std(axis=0)

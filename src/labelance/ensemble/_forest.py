@@ -72,7 +72,7 @@ class Forest:
             for seed in draw_seeds(rng, n_trees)
         )
         grown = run_parallel(
-            Parallel, tasks, n_trees, "Growing trees", "trees", n_jobs=n_jobs, prefer="threads"
+            Parallel, tasks, n_trees, "Growing trees", "trees", n_jobs=n_jobs, require="sharedmem"
         )
         trees, leaves, bags = zip(*grown)
         sizes = [tree.tree_.node_count for tree in trees]
@@ -84,9 +84,11 @@ class Forest:
         inside = np.zeros((len(Y), n_trees), dtype=bool)
         for tree, (drawn, _) in enumerate(bags):
             inside[drawn, tree] = True
-        place = np.column_stack(leaves)
         held_out = np.vstack(
-            [forest._mean(place[block], ~inside[block]) for block in _blocks(len(Y))]
+            [
+                forest._mean(np.column_stack([one[block] for one in leaves]), ~inside[block])
+                for block in _blocks(len(Y))
+            ]
         )
         held_out[inside.all(axis=1)] = np.nan  # no tree left them out
         return forest, held_out

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
-from labelance._arrays._tables import inverse_frequencies
+from labelance._arrays._tables import inverse_frequencies, stored_cells
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table
@@ -67,7 +67,7 @@ class KernelRidge:
         rarity = None if weighted else inverse_frequencies(table)
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
-        gamma = 1.0 if sp.issparse(table) else 1 / table.shape[1]
+        gamma = 1 / table.shape[1] if stored_cells(table) is None else 1.0
         chosen, most = np.arange(n), int(MOST_LANDMARKS / len(groups) ** (1 / 3))
         if n > most:
             chosen = np.sort(rng.choice(n, most, replace=False))

@@ -20,6 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from labelance._arrays._tables import stored_cells
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import (
@@ -85,7 +86,8 @@ class Task(NamedTuple):
         """Return labels that are known in all of some rows."""
         if isinstance(rows, slice):
             return self
-        return self.take(rows)._replace(Y=sp.csr_array(self.Y[rows][:, labels]), unknown=None)
+        here = self.take(rows)
+        return here._replace(Y=sp.csr_array(here.Y[:, labels]), unknown=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,24 +164,25 @@ class Part(ABC):
         folds = assign_folds(strata(task.Y, task.unknown), n_folds, streams[-1])
         held_out = np.empty(task.Y.shape)
 
-        def learn(fold: int) -> Model:
+        def learn(fold: int) -> Any:
             if fold == n_folds:
                 return self.fit_once(task, streams[fold])
             rows, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             model = self.fit_once(task.take(rows), streams[fold])
-            held_out[test] = model.scores(task.table[test])
-            return model
+            return test, model.scores(task.table[test])
 
-        models = run_parallel(
+        *folded, model = run_parallel(
             Parallel,
             (delayed(learn)(fold) for fold in range(n_folds + 1)),
             n_folds + 1,
             f"Fitting {self.name}",
             "folds",
             n_jobs=task.n_jobs if self.in_one_thread else 1,
-            prefer="threads",
+            require="sharedmem",
         )
-        return FittedPart(models[-1], held_out)
+        for test, scores in folded:
+            held_out[test] = scores
+        return FittedPart(model, held_out)
 
 
 # --- one model for each label ---------------------------------------------------------------------
@@ -232,7 +235,7 @@ class _PartOfLabels(Part):
             f"Fitting {self.name}",
             "labels",
             n_jobs=task.n_jobs,
-            prefer="threads",
+            require="sharedmem",
         )
         return PerLabelModels(models, _shares(task))
 
@@ -241,9 +244,11 @@ class _PartOfLabels(Part):
             table, present, weight = table[known], present[known], take_weights(weight, known)
         if present.all() or not present.any():
             return None
-        # Labels share the cores; threads inside of each would only wait for one another.
-        with threadpool_limits(1, user_api="openmp"):
-            return self.make().fit(table, present, sample_weight=weight)
+        return self.fit_classifier(table, present, weight)
+
+    def fit_classifier(self, table: Table, present: Any, weight: Weights) -> Any:
+        """Return the classifier of a label that some of the rows have and others lack."""
+        return self.make().fit(table, present, sample_weight=weight)
 
 
 def _shares(task: Task) -> Floats:
@@ -264,7 +269,7 @@ class Boosting(_PartOfLabels):
 
     def fits(self, table: Table, n_labels: int) -> bool:
         few = n_labels <= _MOST_BOOSTED and table.shape[1] <= _MOST_BOOSTED_COLUMNS
-        return few and not sp.issparse(table)
+        return few and stored_cells(table) is None
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         # A tree has at most 31 leaves, and fewer where that would leave them too few rows.
@@ -273,6 +278,11 @@ class Boosting(_PartOfLabels):
 
     def make(self) -> Any:
         return HistGradientBoostingClassifier(early_stopping=False, random_state=0)
+
+    def fit_classifier(self, table: Table, present: Any, weight: Weights) -> Any:
+        # Labels share the cores; threads inside of each would only wait for one another.
+        with threadpool_limits(1, user_api="openmp"):
+            return super().fit_classifier(table, present, weight)
 
 
 class LinearRows(_PartOfLabels):
@@ -285,7 +295,7 @@ class LinearRows(_PartOfLabels):
     name = "linear"
 
     def fits(self, table: Table, n_labels: int) -> bool:
-        return sp.issparse(table)
+        return stored_cells(table) is not None
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         stored = n * table.nnz / max(table.shape[0], 1)
@@ -317,7 +327,7 @@ class LinearColumns(Part):
     of_odds = True
 
     def fits(self, table: Table, n_labels: int) -> bool:
-        return not sp.issparse(table)
+        return stored_cells(table) is None
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         d = table.shape[1]
@@ -372,7 +382,7 @@ class Perceptron(Part):
     in_one_thread = True
 
     def fits(self, table: Table, n_labels: int) -> bool:
-        return not sp.issparse(table)
+        return stored_cells(table) is None
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         _, rounds = plan_rounds(n)
@@ -399,8 +409,9 @@ class Trees(Part):
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         bag, outputs = min(n, BAG), min(n_labels, 64)
         tried = sqrt(table.shape[1])
-        if sp.issparse(table):  # both kinds look for the stored cells of a column
-            tried *= 0.35 + 10 * table.nnz / max(table.shape[0] * table.shape[1], 1)
+        stored = stored_cells(table)
+        if stored is not None:  # both kinds look for the stored cells of a column
+            tried *= 0.35 + 10 * stored / max(table.shape[0] * table.shape[1], 1)
         elif self.splitter == "random":
             tried *= 0.3
         grown = 2e-8 * bag * log2(bag + 2) * tried * (1 + 0.08 * outputs)

@@ -83,7 +83,7 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     Where all of them are cheap, or the rows are few, there is no race: weights decide alone.
     """
     n = tasks[0].Y.shape[0]
-    work = {one.name: _work(one, tasks, n) for one in candidates}
+    work = {one: _work(one, tasks, n) for one in candidates}
     if sum(work.values()) <= _FREE or n < 2 * _SHORTEST:
         return RaceResult(_affordable(candidates, work), [])
     order = rare_rows_first(tasks[0].Y, rng)
@@ -92,14 +92,14 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     learned = np.concatenate([order[0::2][:n_judges], order[2 * n_judges :]])
     here, size, spent = _startable(candidates, tasks, work), _SHORTEST, 0.0
     trials = [
-        Trial(one.name, 0, np.nan, np.nan, work[one.name], "too costly to try")
+        Trial(one.name, 0, np.nan, np.nan, work[one], "too costly to try")
         for one in candidates
         if one not in here
     ]
     while True:
         spent += _heat_work(here, tasks, size)
         weights, losses = _run_heat(here, tasks, learned[:size], judges, rng)
-        most = _most_work(work[here[int(np.argmin(losses))].name])
+        most = _most_work(work[here[int(np.argmin(losses))]])
         kept = _survivors(here, weights, losses, work)
         last = (
             size * 2 > min(_LONGEST, len(learned), n // 3)
@@ -108,7 +108,7 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
         if last:
             kept = _choose(here, weights, losses, work)
         trials += [
-            Trial(one.name, size, loss, weight, work[one.name], _decision(one in kept, last))
+            Trial(one.name, size, loss, weight, work[one], _decision(one in kept, last))
             for one, weight, loss in zip(here, weights, losses)
         ]
         if last:
@@ -157,24 +157,24 @@ def _most_work(best: float) -> float:
     return max(_FREE, _TIMES * best)
 
 
-def _affordable(candidates: list[Candidate], work: dict[str, float]) -> list[Candidate]:
+def _affordable(candidates: list[Candidate], work: dict[Candidate, float]) -> list[Candidate]:
     """Return candidates for few rows: the cheapest first, as long as all take no minute."""
-    kept: list[Candidate] = []
-    total = 0.0
-    for one in sorted(candidates, key=lambda one: work[one.name]):
-        total += work[one.name]
-        if total <= _FREE or len(kept) < 3:
-            kept.append(one)
-    return [one for one in candidates if one in kept]
+    order = sorted(candidates, key=work.__getitem__)
+    total = np.cumsum([work[one] for one in order])
+    n_kept = max(int((total <= _FREE).sum()), 1)
+    return [one for one in candidates if one in order[:n_kept]]
 
 
 def _startable(
-    candidates: list[Candidate], tasks: list[Task], work: dict[str, float]
+    candidates: list[Candidate], tasks: list[Task], work: dict[Candidate, float]
 ) -> list[Candidate]:
     """Return candidates whose first heat is cheap, or cheap next to all rows of the cheapest."""
-    most = _RACE * _most_work(min(work.values())) / 3
-    here = [one for one in candidates if _heat_work([one], tasks, _SHORTEST) <= most]
-    return here or [min(candidates, key=lambda one: work[one.name])]
+    order = sorted(candidates, key=work.__getitem__)
+    first = np.array([_heat_work([one], tasks, _SHORTEST) for one in order])
+    most = _RACE * _most_work(work[order[0]])
+    fits = (first <= most / 3) & (np.cumsum(np.where(first <= most / 3, first, 0)) <= most)
+    here = [one for one, fit in zip(order, fits) if fit] or order[:1]
+    return [one for one in candidates if one in here]
 
 
 def _run_heat(
@@ -199,7 +199,7 @@ def _run_heat(
 
 
 def _survivors(
-    here: list[Candidate], weights: Floats, losses: Floats, work: dict[str, float]
+    here: list[Candidate], weights: Floats, losses: Floats, work: dict[Candidate, float]
 ) -> list[Candidate]:
     """Return those that the next heat is for.
 
@@ -209,19 +209,19 @@ def _survivors(
     return [
         one
         for one, weight in zip(here, weights)
-        if one is best or weight >= _DROPPED or work[one.name] <= work[best.name]
+        if one is best or weight >= _DROPPED or work[one] <= work[best]
     ]
 
 
 def _choose(
-    here: list[Candidate], weights: Floats, losses: Floats, work: dict[str, float]
+    here: list[Candidate], weights: Floats, losses: Floats, work: dict[Candidate, float]
 ) -> list[Candidate]:
     """Return those that learn from all rows: by weight, within the law of cost."""
     best = int(np.argmin(losses))
-    most = _most_work(work[here[best].name])
-    kept, total = {best}, work[here[best].name]
+    most = _most_work(work[here[best]])
+    kept, total = {best}, work[here[best]]
     for i in np.argsort(-weights, kind="stable").tolist():
-        more = work[here[i].name]
+        more = work[here[i]]
         if i not in kept and weights[i] >= _DROPPED and total + more <= most:
             kept.add(i)
             total += more
@@ -305,5 +305,5 @@ def blend_weights(scores: list[Floats], task: Task) -> Floats:
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(k)},
     )
     w = np.clip(found.x, 0, None)
-    w[w < _DROPPED] = 0.0
+    w[w < min(_DROPPED, w.max() / 2)] = 0.0  # of very many parts each counts little
     return np.asarray(w / w.sum())

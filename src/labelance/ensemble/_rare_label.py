@@ -34,8 +34,8 @@ from labelance.ensemble._race import (
 class RareLabelClassifier(WeightedClassifier):
     """A blend of learners with thresholds for rare labels, good without tuning.
 
-    Six kinds of parts may learn: logistic regressions, a network of one hidden layer, a kernel
-    machine, two forests and boosted trees. On many rows they first race on growing samples, and
+    Six kinds of parts may learn: linear models, a network of one hidden layer, a kernel machine,
+    two forests and boosted trees. On many rows they first race on growing samples, and
     what has no weight in the best mean of their scores does not learn from all rows. Parts also
     score the training rows without having learned from them: these scores give the parts their
     weights, and then all labels their thresholds. One fit, without a search. Where cells of y are
@@ -75,7 +75,7 @@ class RareLabelClassifier(WeightedClassifier):
     race_ : list of dict
         What the race saw of every part at each size, for ``pandas.DataFrame(model.race_)``: part,
         rows, loss (log loss per positive), weight, work (counted CPU seconds of a fit to all rows)
-        and decision. Empty where all parts are cheap.
+        and decision. Empty where all parts are cheap, or the rows few.
     columns_ : str
         What was found in X, such as columns of texts, and what is left out.
     thresholds_ : ndarray of shape (n_labels,)
@@ -86,7 +86,7 @@ class RareLabelClassifier(WeightedClassifier):
         ``objective=None``.
     oob_decision_function_ : ndarray of shape (n_samples, n_labels)
         Scores of the training rows by models that did not learn from them, but for two numbers for
-        each label that make probabilities of the kernel's scores, and for the weights. Only with
+        each label and part that make probabilities of scores, and for the weights. Only with
         ``keep_oob=True``.
 
     See Also
