@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from labelance import profile
 from labelance._validation._column_groups import ColumnGroups
@@ -66,3 +66,14 @@ def test_the_scale_of_numbers_does_not_matter_next_to_texts():
 def test_a_profile_of_texts_has_a_page_with_their_words():
     page = profile(FRAME, Y).to_html()
     assert "post: rain" in page
+
+
+def test_texts_without_a_term_are_near_to_each_other_only():
+    texts = [*TEXTS, None, "?!"]
+    groups, blocks = ColumnGroups.fit(texts, caller="test")
+    joined, names = groups.join(blocks, caller="test")
+    assert joined.shape[1] == len(names)
+    far = squareform(pdist(joined.toarray().astype(float)))
+    assert far[-1, -2] == 0
+    assert_allclose(far[-1, :-2], 2**0.5, rtol=1e-6)
+    assert far[:-2, :-2].max() < 2**0.5 + 1e-6

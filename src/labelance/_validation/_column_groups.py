@@ -159,7 +159,8 @@ class ColumnGroups:
         Each block has the mean squared distance of two texts without a word in common, so that
         none decides alone which rows are near: a vector is divided by the root of its total
         variance, and so is a table, with standardised numbers (the mean where they are missing)
-        and a column for every category. Sparse where there are texts.
+        and a column for every category. Sparse where there are texts. Texts without any term
+        share a column: rows of zeros would be nearer to all texts than these are to each other.
         """
         parts, names = [], []
         for block in blocks:
@@ -167,6 +168,10 @@ class ColumnGroups:
             if isinstance(column, TextColumn):
                 parts.append(block.native)
                 names += [f"{block.name}: {term}" for term in column.terms.split("\n")]
+                empty = np.diff(block.native.indptr) == 0
+                if empty.any():
+                    parts.append(sp.csr_array(empty[:, None], dtype=np.float32))
+                    names.append(f"{block.name}: no term")
                 continue
             rows, own = (
                 _as_numbers(block.native, caller)

@@ -165,7 +165,7 @@ def predict(
         return
     if rows.unused:
         say(f"not used: {show_names(rows.unused)}", to=errors)
-    what = "scores" if scores else f"{int(found.sum())} labels"
+    what = "scores" if scores else plural(int(found.sum()), "label")
     say(f"{output}: {what} of {plural(rows.n_rows, 'row')}")
 
 
@@ -449,7 +449,8 @@ def _match_columns(
         raise InputError(
             f"{path} must have the columns that the model was fitted with",
             f"Missing: {show_names(missing)}",
-            f"{near}Add them; the file has {show_names([*names, *vectors])}",
+            f"{near}Add {'it' if len(missing) == 1 else 'them'}; the file has "
+            f"{show_names([*names, *vectors]) or 'ids only'}",
         )
     X = dataset.to_frame()[0]
     for name in wanted:
