@@ -26,6 +26,7 @@ from labelance.decisions import (
 )
 from labelance.decisions._calibration import (
     _find_softness,
+    fit_curves,
     fit_isotonic_steps,
     fit_sigmoids,
 )
@@ -68,6 +69,15 @@ def test_sigmoids_minimise_the_loss_of_platts_targets(seed):
 
         best = minimize(loss, [1, 0], method="BFGS", options={"gtol": 1e-9})
         assert_allclose(loss([found.slope[j], found.intercept[j]]), best.fun, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_bits_of_scores_move_a_curve_by_last_bits(seed):
+    """Processors and threads differ by these; curves moved by 1e-8, and golden results too."""
+    scores, present = scores_and_labels(seed, q=40)
+    z = softened(scores)
+    changed = z * (1 + np.random.default_rng(seed).uniform(-1e-15, 1e-15, z.shape))
+    assert_allclose(fit_curves(present, changed, None), fit_curves(present, z, None), atol=1e-12)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.3, 0.5, 1.0])
