@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
+from labelance._arrays._tables import stored_cells
 from labelance._utils._messages import plural
 from labelance._validation._column_groups import ColumnGroups
 from labelance._validation._data import Data
@@ -128,7 +128,7 @@ def _ask_neighbors(
         rows, _ = groups.join(groups.transform(rows, caller="advise"), caller="advise")
     elif seen.features.only_rows:  # which the user's estimator alone can read
         return {}, nan
-    sparse = sp.issparse(rows)
+    sparse = stored_cells(rows) is not None
     around = find_neighbors(
         rows,
         min(_VOTERS, seen.n_samples - 1),

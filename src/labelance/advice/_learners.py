@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import (
@@ -27,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from labelance._arrays._containers import column_counts, stored_values
+from labelance._arrays._tables import stored_cells
 from labelance._progress import loop
 from labelance._validation._column_groups import ColumnGroups, TextColumn, VectorColumn
 from labelance._validation._data import Data
@@ -133,7 +133,10 @@ class LearnerRace:
         if self.data.unknown is not None:  # a network needs to know all cells of y
             left_out.add("network")
         indices = getattr(self.data.features.container.native, "indices", None)
-        if sp.issparse(self.data.X) and getattr(indices, "dtype", np.int32) != np.int32:
+        if (
+            stored_cells(self.data.X) is not None
+            and getattr(indices, "dtype", np.int32) != np.int32
+        ):
             left_out.update(_FORESTS)  # scikit-learn's trees take 32-bit indices only
         return {one.name: one for one in self.parts if one.name not in left_out}
 
@@ -207,7 +210,7 @@ class LearnerRace:
         return one.part.work(n, task.table, task.Y.shape[1], task.n_trees)
 
     def _fit_seconds(self, name: str, n: int) -> float:
-        times = _TIMES_SPARSE if sp.issparse(self.tasks[0].table) else _TIMES
+        times = _TIMES if stored_cells(self.tasks[0].table) is None else _TIMES_SPARSE
         seconds = times[name] * self._work(self.public[name], n) * len(self.tasks)
         if name in _FORESTS and self.data.unknown is not None:  # one for each label
             seconds *= max(self.data.Y.shape[1] / 3, 1)
@@ -226,7 +229,7 @@ class LearnerRace:
     # --- the estimators ---------------------------------------------------------------------------
 
     def _make(self, name: str, n_jobs: int | None, n: int) -> Any:
-        sparse = sp.issparse(self.tasks[0].table)
+        sparse = stored_cells(self.tasks[0].table) is not None
         batch, rounds = plan_rounds(n)
         model: Any = {
             "linear": LogisticRegression(C=_C_SPARSE if sparse else _C_DENSE, max_iter=_ROUNDS),
@@ -249,7 +252,7 @@ class LearnerRace:
         if is_table and name in ("linear", "network"):
             if _has_gaps(self.data):
                 steps.append(SimpleImputer(strategy="median", add_indicator=True))
-            centered = not sp.issparse(self.data.X)
+            centered = stored_cells(self.data.X) is None
             steps.append(Normalizer() if sparse else StandardScaler(with_mean=centered))
         return make_pipeline(*steps, model) if steps else model
 
