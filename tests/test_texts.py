@@ -25,7 +25,7 @@ from labelance.decisions import (
     LabelThresholds,
     RecallGuarantee,
 )
-from labelance.ensemble import EMLS
+from labelance.ensemble import EMLS, RareLabelClassifier
 from labelance.exceptions import InputError
 from labelance.learners import (
     COCOA,
@@ -197,6 +197,12 @@ def test_what_has_no_rows_is_refused(X: object) -> None:
     _, y = texts_and_labels(3)
     with pytest.raises(InputError, match="X must be a table"):
         LabelThresholds(pipeline()).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [MODELS["thresholds"], RareLabelClassifier()])
+def test_complex_numbers_are_refused_before_labels_are_read(model: object) -> None:
+    with pytest.raises(InputError, match="Complex data not supported"):
+        model.fit(np.full((4, 1), 1j), np.full(4, 1j))
 
 
 def test_rows_and_labels_of_other_numbers_are_refused() -> None:

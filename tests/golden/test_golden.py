@@ -55,7 +55,7 @@ ON_PUBLISHED = {*chain(*map(cases_on, PUBLISHED))}
 
 def is_slow(name):
     """Say which cases are slow: trees on missing values have kernels of their own to compile."""
-    if name.startswith("ensemble.RareLabelClassifier"):  # four models inside
+    if name.startswith("ensemble.RareLabelClassifier"):  # six models inside
         return not name.endswith((" on dense", " on mixed"))
     return name.endswith("on missing")
 

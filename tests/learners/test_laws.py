@@ -39,7 +39,7 @@ LEARNERS = [
     BudgetClassifier(MLkNN(n_neighbors=3)),
 ]
 VARIANTS = [
-    RareLabelClassifier(n_estimators=8),  # four models inside; its quick tests are its own
+    RareLabelClassifier(n_estimators=8),  # six models inside; its quick tests are its own
     BinaryRelevance(DecisionTreeClassifier(min_samples_leaf=4)),
     PerLabel(SMOTE(k_neighbors=1)),
     EMLS(MLkNN(n_neighbors=3), None, n_estimators=3, bootstrap=True, tune_on="oob"),
@@ -91,7 +91,7 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
         (CLONES, ["sure"]),
         pytest.param(BAGS, ["own_rule", "sure", "draws_rows"], marks=pytest.mark.slow),
         pytest.param(STACKED, ["own_rule", "draws_rows"], marks=pytest.mark.slow),
-        pytest.param(DEFAULT, ["draws_rows"], marks=pytest.mark.slow),
+        pytest.param(DEFAULT, ["own_rule", "draws_rows"], marks=pytest.mark.slow),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
         (GUARANTEED, ["sure", "draws_rows"]),
         (BUDGET, ["sure"]),

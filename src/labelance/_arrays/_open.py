@@ -135,6 +135,8 @@ def open_any_rows(data: Any, role: str, nominal: Nominal | None = None) -> Conta
 def _has_rows(data: Any) -> bool:
     if sp.issparse(data) or is_tensor(data) or isinstance(data, (str, bytes, dict, np.matrix)):
         return False
+    if getattr(getattr(data, "dtype", None), "kind", "") == "c":
+        return False  # scikit-learn refuses complex numbers
     is_rows = hasattr(data, "__len__") and hasattr(data, "__getitem__")
     return is_rows and getattr(data, "ndim", 1) != 0
 
