@@ -49,7 +49,7 @@ def table(cells: pd.DataFrame, column: str, form: str) -> str:
             if len(values):
                 line.append(form.format(values.mean()))
             else:
-                line.append(notes.iloc[0] if len(notes) else "not run")
+                line.append(notes.iloc[0] if len(notes) else "–")
         lines.append(line)
     return table_of(["data", "rows", *there], lines)
 
