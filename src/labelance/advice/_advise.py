@@ -325,10 +325,10 @@ def advise(
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = make_multilabel_imbalanced(300, n_labels=4, random_state=0)
     >>> advice = advise(X, y, estimator=KNeighborsClassifier(10), budget=1)
-    >>> [one.name for one in advice.outcomes if not one.failed]
-    ['nothing', 'thresholds', 'MLROS', 'MLSMOTE', 'MLSOL']
-    >>> list(advice.design.omitted)
-    ['MLSOLBagging', 'RareLabelClassifier']
+    >>> [one.name for one in advice.outcomes][:2]
+    ['nothing', 'thresholds']
+    >>> "RareLabelClassifier" in advice.design.omitted
+    True
     >>> advice.estimator.fit(X, y).predict(X).shape
     (300, 4)
     """
