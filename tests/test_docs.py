@@ -221,9 +221,9 @@ def test_every_public_name_of_a_package_has_a_docstring(package):
 
 # Calls in sentences of the guide that are not ours.
 FOREIGN = {
-    "BCEWithLogitsLoss", "DataLoader", "LGBMClassifier", "as_tensor", "categorize", "compute",
-    "cross_val_predict", "from_dlpack", "from_zarr", "join", "persist", "reshape", "savez", "to",
-    "to_parquet", "where", "write_dataset",
+    "BCEWithLogitsLoss", "DataFrame", "DataLoader", "LGBMClassifier", "MLPClassifier", "as_tensor",
+    "categorize", "compute", "cross_val_predict", "from_dlpack", "from_zarr", "join", "persist",
+    "reshape", "savez", "to", "to_parquet", "where", "write_dataset",
 }  # fmt: skip
 
 

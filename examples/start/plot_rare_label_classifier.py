@@ -2,8 +2,8 @@
 A good start for rare labels
 ============================
 
-``RareLabelClassifier`` averages forests, a kernel method and boosted trees, and finds a threshold
-for each label without setting rows aside. There is nothing to tune.
+``RareLabelClassifier`` blends linear models, a network, a kernel machine, forests and boosted
+trees, and finds a threshold for each label without setting rows aside. There is nothing to tune.
 """
 
 # %%
