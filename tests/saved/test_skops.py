@@ -1,5 +1,6 @@
 """Every learner and ensemble can be saved with skops, which runs no code when it opens a file."""
 
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -80,6 +81,15 @@ def test_every_learner_comes_back(name):
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_every_ensemble_and_decision_comes_back(model):
     check_same_scores(model)
+
+
+@pytest.mark.slow
+def test_a_model_of_texts_vectors_and_a_table_comes_back():
+    numbers, Y = sampler_data()
+    texts = [f"row {row} has {'one' if labels[0] else 'none'}" for row, labels in enumerate(Y)]
+    X = pd.DataFrame({"text": texts, "vector": list(numbers), "size": numbers[:, 0]})
+    model = RareLabelClassifier(n_estimators=2, random_state=0).fit(X, Y)
+    assert_array_equal(save_and_open(model).predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("name", [name for name in all_samplers() if name != "FunctionSampler"])
