@@ -57,8 +57,10 @@ def exempt(learner):
     """Laws that a learner cannot obey, and why."""
     if isinstance(learner.get_params().get("estimator"), DecisionTreeClassifier):
         return {"learns_from_hostile_data": "scikit-learn's tree refuses words in its own words"}
-    if isinstance(learner, BudgetClassifier) and learner.utility != "precision":
-        return {"rows_do_not_see_each_other": "the rows of a batch are decided together"}
+    if isinstance(learner, BudgetClassifier):
+        together = {"rows_do_not_see_each_other": "the rows of a batch are decided together"}
+        alone = {"constant_labels_stay_constant": "precision keeps the most probable cell alone"}
+        return together | (alone if learner.utility == "precision" else {})
     if isinstance(learner.get_params().get("sampler"), SMOTE):
         return {"learns_from_hostile_data": "SMOTE's own sums overflow on huge values"}
     return {}

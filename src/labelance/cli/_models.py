@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
-import scipy.sparse as sp
 import typer
 
 import labelance
@@ -421,6 +420,8 @@ def _read_table(
 
 
 def _as_dataset(table: Any, columns: list[int]) -> MultiLabelDataset:
+    import scipy.sparse as sp
+
     from labelance.datasets import MultiLabelDataset
 
     cells = table.cells[:, columns]
