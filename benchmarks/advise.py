@@ -20,7 +20,6 @@ and tox21. Constants of the estimate were chosen with other seeds of these.
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import re
 import time
@@ -31,7 +30,6 @@ from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from labelance import advise
 from labelance.advice import Advice
@@ -40,6 +38,7 @@ from labelance.datasets import load_dataset, make_multilabel_imbalanced
 from labelance.exceptions import InputError, LabelanceError
 from labelance.metrics import label_scores, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
+from street import make_rows, read_posts, weigh
 
 MADE: dict[str, dict[str, Any]] = {
     "safe": {"n_samples": 800, "n_labels": 8, "imbalance": 10},
@@ -71,9 +70,12 @@ def load(name: str, seed: int) -> Split:
 def _load(name: str, seed: int) -> Split:
     street = Path(os.environ.get("LABELANCE_DATA", ".")) / "street"
     if name == "made":
-        return make_effects(120_000, 50, 20, seed)
+        X, y = make_rows(120_000, 50, 20, seed)
+        return X, y, np.arange(110_000), np.arange(110_000, 120_000)
     if name == "goemotions_tfidf":
-        return _load_texts(street / "goemotions.tsv.gz")
+        part, y, texts = read_posts(street)
+        train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
+        return weigh(texts, train), y, train, test
     if (street / f"{name}.npz").exists():
         file = np.load(street / f"{name}.npz", allow_pickle=True)
         if "X_int8" in file:
@@ -98,32 +100,6 @@ def _load(name: str, seed: int) -> Split:
     folds = IterativeStratifiedKFold(2 if third else 3, shuffle=True, random_state=seed)
     train, test = next(iter(folds.split(np.empty((len(y), 1)), known)))
     return X, y, train, test
-
-
-def _load_texts(path: Path) -> Split:
-    with gzip.open(path, "rt", encoding="utf8") as file:
-        lines = [line.rstrip("\n").split("\t") for line in file]
-    part = np.array([line[0] for line in lines])
-    train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
-    y = np.zeros((len(lines), 28), int)
-    for row, line in enumerate(lines):
-        y[row, [int(label) for label in line[1].split(",")]] = 1
-    words = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
-    words.fit([lines[row][2] for row in train])
-    return words.transform([line[2] for line in lines]), y, train, test
-
-
-def make_effects(n: int, d: int, q: int, seed: int) -> Split:
-    """Return linear effects of a few columns, products of signs, a corner, and noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)).astype(np.float32)
-    W = rng.normal(size=(d, q)) * (rng.random((d, q)) < 8 / d)
-    a = rng.integers(d, size=(q, 4))
-    score = X @ W + 1.5 * np.sign(X[:, a[:, 0]] * X[:, a[:, 1]])
-    score += 2 * ((X[:, a[:, 2]] > 1) & (X[:, a[:, 3]] > 0)) + rng.normal(size=(n, q))
-    share = np.geomspace(0.2, 0.003, q)
-    cuts = [np.quantile(score[:, j], 1 - share[j]) for j in range(q)]
-    return X, (score > cuts).astype(int), np.arange(n - 10_000), np.arange(n - 10_000, n)
 
 
 def take(X: Any, rows: np.ndarray) -> Any:

@@ -63,6 +63,7 @@ def run_case(name: str, jobs: int, *, fit_only: bool = False) -> str:
     from labelance import RareLabelClassifier
     from labelance._validation._data import validate_data
     from labelance.ensemble import _race
+    from labelance.ensemble._parts import find_learned, make_tasks
 
     warnings.simplefilter("ignore")
     X, y = make_case(name)
@@ -82,7 +83,7 @@ def run_case(name: str, jobs: int, *, fit_only: bool = False) -> str:
         return f"{head}; predict {predicting:.2f} s{tail}"
     data = validate_data(X, y, caller="default_cost", missing="keep", needs_all=None)
     tables, rows = model._tables.fit(data, X)
-    (task,) = model._make_tasks(rows, data, None)
+    (task,) = make_tasks(rows, data, find_learned(data), n_trees=model.n_estimators, n_jobs=jobs)
     found = {}
     for one in _race.find_candidates([task], tables.names):
         if one.name not in model.parts_:

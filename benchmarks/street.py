@@ -52,7 +52,10 @@ CHOOSE = ("goemotions_tfidf", "goemotions_minilm", "goemotions_both", "stackex_c
 REPORT = ("mirflickr", "imdb")
 DATA = (*CHOOSE, "made", *REPORT)
 SMALL = ("stackex_cooking", "tox21", "mirflickr")  # whole, with five seeds
-ROWS = {"goemotions_tfidf": 48_836, "goemotions_minilm": 48_836, "imdb": 80_702, "made": 200_000}
+ROWS = {
+    "goemotions_tfidf": 48_836, "goemotions_minilm": 48_836, "goemotions_both": 48_836,
+    "imdb": 80_702, "made": 200_000, "stackex_cooking": 6994, "tox21": 5337, "mirflickr": 3333,
+}  # fmt: skip
 SIZES = (3000, 10_000, 30_000)
 MODELS = ("LR", "RF", "HGB", "LightGBM", "MLP", "default", "old")
 WITH_ALL = ("LR", "MLP", "default")
@@ -83,7 +86,7 @@ def cells(options: argparse.Namespace) -> list[Cell]:
         if model != "old" or (rows == SIZES[0] and options.old)
         if options.sizes is None or rows in options.sizes
     ]
-    return sorted(found, key=lambda one: -DEAR[one.model] * (one.rows or ROWS.get(one.data, 5000)))
+    return sorted(found, key=lambda one: -DEAR[one.model] * (one.rows or ROWS[one.data]))
 
 
 def plan(name: str) -> list[tuple[int, int]]:
@@ -106,7 +109,9 @@ def load(name: str, seed: int, folder: Path) -> tuple[Any, np.ndarray, np.ndarra
     if name in ("goemotions_tfidf", "goemotions_both"):
         part, Y, texts = read_posts(folder)
         train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
-        return (weigh if name == "goemotions_tfidf" else join)(texts, train, folder), Y, train, test
+        if name == "goemotions_both":
+            return join(texts, folder), Y, train, test
+        return weigh(texts, train).astype(np.float32), Y, train, test
     file = np.load(folder / f"{name}.npz", allow_pickle=True)
     if "X_int8" in file:
         X = file["X_int8"].astype(np.float32) * file["scale"]
@@ -136,15 +141,15 @@ def read_posts(folder: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     return np.array([line[0] for line in lines]), Y, [line[2] for line in lines]
 
 
-def weigh(texts: list[str], train: np.ndarray, folder: Path) -> sp.csr_matrix:
+def weigh(texts: list[str], train: np.ndarray) -> sp.csr_matrix:
     """Return TF-IDF of 1 and 2 words of texts, by the words of training rows."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
-    return words.fit([texts[i] for i in train]).transform(texts).astype(np.float32)
+    return words.fit([texts[i] for i in train]).transform(texts)
 
 
-def join(texts: list[str], train: np.ndarray, folder: Path) -> Any:
+def join(texts: list[str], folder: Path) -> Any:
     """Return a frame of texts and of their embeddings."""
     import pandas as pd
 

@@ -9,29 +9,24 @@ import pandas as pd
 from scipy.stats import t as student
 
 from figures.tables import table_of
+from street import MODELS, REPORT, ROWS
 
-MODELS = ("LR", "RF", "HGB", "LightGBM", "MLP", "default", "old")
 RIVALS = ["LR", "RF", "HGB", "MLP"]
-REPORTED = ("mirflickr", "imdb")
 KEYS = ["data", "rows"]
-ALL = {
-    "goemotions_tfidf": 48_836, "goemotions_minilm": 48_836, "goemotions_both": 48_836,
-    "imdb": 80_702, "made": 200_000, "stackex_cooking": 6994, "tox21": 5337, "mirflickr": 3333,
-}  # fmt: skip
 
 
 def street_figures(folder: Path) -> dict[str, str]:
     """Return tables of the figures, of what they cost, and of differences to the best rival."""
     cells = pd.read_csv(folder / "results.csv")
     whole = cells["rows"] == 0
-    cells.loc[whole, "rows"] = cells.loc[whole, "data"].map(ALL)
+    cells.loc[whole, "rows"] = cells.loc[whole, "data"].map(ROWS)
     found: dict[str, str] = {}
     for name, column in (("f", "f"), ("map", "map"), ("lrap", "lrap")):
         found[name] = table(cells, column, "{:.3f}")
     for name, form in (("cpu", "{:,.0f}"), ("gb", "{:.1f}"), ("predict", "{:.2f}")):
         found[name] = table(cells, name, form)
     for name, chosen in (("reported", True), ("chosen-by", False)):
-        some = cells[cells["data"].isin(REPORTED) == chosen]
+        some = cells[cells["data"].isin(REPORT) == chosen]
         found |= {f"{name}-{one}": difference(some, one) for one in ("f", "map")}
     both = cells[cells["data"] == "goemotions_both"].iloc[0]
     return found | {"both": f"macro F {both['f']:.3f} and mAP {both['map']:.3f}"}

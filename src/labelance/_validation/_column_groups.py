@@ -20,7 +20,7 @@ from labelance.exceptions import InputError
 
 BlockKind = Literal["text", "embedding", "table"]
 
-_MOST_TERMS = 200_000  # of a text column: the most frequent ones
+MOST_TERMS = 200_000  # of a text column: the most frequent ones
 _MIN_ROWS = ((1000, 3), (100, 2))  # rows of X, and in how many of them terms must be
 _THINGS: dict[Form, str] = {
     "words": "strings",
@@ -329,7 +329,9 @@ class TextColumn:
             return "its texts are all " + ("equal" if distinct - {""} else "empty")
         characters = has_no_blanks(sample_strings(distinct))
         least = next((rows for n, rows in _MIN_ROWS if len(texts) >= n), 1)
-        vectorizer = _make_vectorizer(characters, min_df=least, max_features=_MOST_TERMS)
+        vectorizer = make_vectorizer(
+            characters, min_df=least, max_features=MOST_TERMS, dtype=np.float32
+        )
         try:
             rows = vectorizer.fit_transform(texts)
         except ValueError:  # no term is left
@@ -349,7 +351,8 @@ class TextColumn:
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
         """The vectorizer, made of the terms when it is first needed."""
-        vectorizer = _make_vectorizer(self.characters, vocabulary=self.terms.split("\n"))
+        terms = self.terms.split("\n")
+        vectorizer = make_vectorizer(self.characters, vocabulary=terms, dtype=np.float32)
         vectorizer.idf_ = self.rarity
         return vectorizer
 
@@ -357,12 +360,12 @@ class TextColumn:
         return {name: value for name, value in self.__dict__.items() if name != "_vectorizer"}
 
 
-def _make_vectorizer(characters: bool, **more: Any) -> TfidfVectorizer:
+def make_vectorizer(characters: bool, **more: Any) -> TfidfVectorizer:
+    """Return TF-IDF of 1 and 2 words, or of 2 to 4 characters inside words."""
     return TfidfVectorizer(
         analyzer="char_wb" if characters else "word",
         ngram_range=(2, 4) if characters else (1, 2),
         sublinear_tf=True,
-        dtype=np.float32,
         **more,
     )
 

@@ -18,24 +18,29 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
-from labelance._arrays._containers import column_counts, stored_values
+from labelance._arrays._containers import stored_values
 from labelance._arrays._tables import stored_cells
 from labelance._progress import loop
-from labelance._validation._column_groups import ColumnGroups, TextColumn, VectorColumn
+from labelance._validation._column_groups import (
+    MOST_TERMS,
+    ColumnGroups,
+    TextColumn,
+    VectorColumn,
+    make_vectorizer,
+)
 from labelance._validation._data import Data
-from labelance._validation._labels import take_labels
 from labelance.ensemble._encoding import Tables
 from labelance.ensemble._network import plan_rounds
-from labelance.ensemble._parts import Calibrated, Model, Task
+from labelance.ensemble._parts import Task, find_learned, make_tasks
 from labelance.ensemble._race import (
     Candidate,
+    count_work,
     find_candidates,
     log_loss,
     rare_rows_first,
@@ -59,7 +64,6 @@ _FORESTS = ("random forest", "extra trees")
 _C_SPARSE, _C_DENSE, _ROUNDS = 3.0, 0.03, 200
 _HELD_OUT = 2000  # rows up to which all are judged by models that did not learn from them
 _SIZES = (4000, 2000, 1000, 500, 250)
-_MOST_TERMS = 200_000
 
 
 class LearnerTrial(NamedTuple):
@@ -116,12 +120,8 @@ class LearnerRace:
         n = data.n_samples
         if n > _HELD_OUT:
             data = data.take(rare_rows_first(data.Y, rng)[: 2 * _SIZES[0]])
-        counts, known = column_counts(data.Y), data.labels.n_known
-        learned = np.flatnonzero((counts > 0) & (counts < known))
         found, tables = Tables.fit(data, data.features.container.native)
-        Y = take_labels(data.Y, learned)
-        unknown = None if data.unknown is None else take_labels(data.unknown, learned)
-        tasks = [Task(one.rows, Y, unknown, None, TREES, None, one.weighted) for one in tables]
+        tasks = make_tasks(tables, data, find_learned(data), n_trees=TREES)
         return cls(data, groups, tasks, find_candidates(tasks, found.names), n)
 
     @cached_property
@@ -196,34 +196,29 @@ class LearnerRace:
                 if size == task.Y.shape[0]:
                     losses[name] = log_loss(part.fit(task, stream).held_out, task)
                 else:
-                    model: Model = part.fit_once(learned, stream)
-                    scores = model.scores(judged.table)
-                    curves = Calibrated.fit(model, scores, judged, of_odds=part.of_odds)
-                    losses[name] = log_loss(curves.calibrate(scores), judged)
+                    losses[name] = log_loss(part.try_on(learned, judged, stream), judged)
                 progress.advance()
         return losses
 
     # --- what fits take ---------------------------------------------------------------------------
 
-    def _work(self, one: Candidate, n: int) -> float:
-        task = self.tasks[one.block]
-        return one.part.work(n, task.table, task.Y.shape[1], task.n_trees)
-
     def _fit_seconds(self, name: str, n: int) -> float:
         times = _TIMES if stored_cells(self.tasks[0].table) is None else _TIMES_SPARSE
-        seconds = times[name] * self._work(self.public[name], n) * len(self.tasks)
+        seconds = times[name] * count_work(self.public[name], self.tasks, n) * len(self.tasks)
         if name in _FORESTS and self.data.unknown is not None:  # one for each label
             seconds *= max(self.data.Y.shape[1] / 3, 1)
         return seconds
 
     def _trial_seconds(self, name: str, n: int) -> float:
         one = self.public[name]
-        return self._work(one, n) / (one.part.n_fits if n < self.tasks[0].Y.shape[0] else 1)
+        return count_work(one, self.tasks, n) / (
+            one.part.n_fits if n < self.tasks[0].Y.shape[0] else 1
+        )
 
     def _default_seconds(self, name: str | None, n: int) -> float:
         """Return what RareLabelClassifier should take, whose parts keep a law of cost."""
-        works = [self._work(one, n) for one in self.parts]
-        best = min(works) if name is None else self._work(self.public[name], n)
+        works = [count_work(one, self.tasks, n) for one in self.parts]
+        best = min(works) if name is None else count_work(self.public[name], self.tasks, n)
         return float(min(sum(works), max(_FREE, _LAW * best)))
 
     # --- the estimators ---------------------------------------------------------------------------
@@ -280,13 +275,8 @@ class LearnerRace:
 def _make_reader(column: TextColumn | VectorColumn, n: int) -> Any:
     if isinstance(column, VectorColumn):
         return FunctionTransformer(np.vstack)
-    return TfidfVectorizer(
-        analyzer="char_wb" if column.characters else "word",
-        ngram_range=(2, 4) if column.characters else (1, 2),
-        sublinear_tf=True,
-        min_df=2 if n >= _HELD_OUT else 1,
-        max_features=_MOST_TERMS,
-    )
+    least = 2 if n >= _HELD_OUT else 1
+    return make_vectorizer(column.characters, min_df=least, max_features=MOST_TERMS)
 
 
 def _has_gaps(data: Data) -> bool:

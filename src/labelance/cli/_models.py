@@ -206,10 +206,11 @@ def _make_model(learner: Learner, rows: Rows, seed: int, jobs: int) -> Any:
 def _make_encoder(rows: Rows) -> list[Any]:
     """Return what makes numbers of texts, categories and gaps, from scikit-learn."""
     from sklearn.compose import make_column_transformer
-    from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+    from labelance._validation._column_groups import MOST_TERMS, make_vectorizer
 
     if not rows.kinds:  # a sparse table
         return [MaxAbsScaler()]
@@ -222,12 +223,12 @@ def _make_encoder(rows: Rows) -> list[Any]:
             f"{by_kind['embedding'][0]!r} holds vectors",
             "Remove --learner, or leave the column out with --ignore",
         )
-    words = {"ngram_range": (1, 2), "sublinear_tf": True, "dtype": np.float32}
-    least = 3 if rows.dataset.n_samples >= 1000 else 1
-    steps: list[Any] = [
-        (TfidfVectorizer(**words, min_df=least, max_features=200_000), name)
-        for name in by_kind.get("text", ())
-    ]
+    words = {
+        "min_df": 3 if rows.dataset.n_samples >= 1000 else 1,
+        "max_features": MOST_TERMS,
+        "dtype": np.float32,
+    }
+    steps: list[Any] = [(make_vectorizer(False, **words), name) for name in by_kind.get("text", ())]
     if "category" in by_kind:
         steps.append((OneHotEncoder(handle_unknown="ignore"), by_kind["category"]))
     if "number" in by_kind:

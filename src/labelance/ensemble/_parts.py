@@ -20,18 +20,21 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from labelance._arrays._containers import column_counts
 from labelance._arrays._tables import stored_cells
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._data import Data
 from labelance._validation._labels import (
     cell_weights,
     known_cells,
     labels_known_together,
+    take_labels,
     take_unknown,
 )
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
-from labelance.ensemble._encoding import Floats, Table
+from labelance.ensemble._encoding import EncodedTable, Floats, Table
 from labelance.ensemble._forest import BAG, Forest
 from labelance.ensemble._kernel_ridge import MOST_LANDMARKS, KernelRidge
 from labelance.ensemble._logistic import fit_logistic_regressions
@@ -90,6 +93,27 @@ class Task(NamedTuple):
         return here._replace(Y=sp.csr_array(here.Y[:, labels]), unknown=None)
 
 
+def find_learned(data: Data) -> NDArray[np.intp]:
+    """Return the labels that some of the rows in which they are known have, and others lack."""
+    counts = column_counts(data.Y)
+    return np.flatnonzero((counts > 0) & (counts < data.labels.n_known))
+
+
+def make_tasks(
+    tables: list[EncodedTable],
+    data: Data,
+    labels: NDArray[np.intp],
+    weight: Weights = None,
+    *,
+    n_trees: int,
+    n_jobs: int | None = None,
+) -> list[Task]:
+    """Return what parts learn from, for every table."""
+    Y = take_labels(data.Y, labels)
+    unknown = None if data.unknown is None else take_labels(data.unknown, labels)
+    return [Task(one.rows, Y, unknown, weight, n_trees, n_jobs, one.weighted) for one in tables]
+
+
 @dataclass(frozen=True, eq=False)
 class Calibrated:
     """A model whose scores become probabilities by a curve for every label."""
@@ -146,6 +170,12 @@ class Part(ABC):
     @abstractmethod
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         """Return a model of all rows."""
+
+    def try_on(self, task: Task, judged: Task, rng: np.random.Generator) -> Floats:
+        """Return scores of rows that are not learned from, as probabilities by their own curves."""
+        model = self.fit_once(task, rng)
+        scores = model.scores(judged.table)
+        return Calibrated.fit(model, scores, judged, of_odds=self.of_odds).calibrate(scores)
 
     def fit(self, task: Task, rng: np.random.Generator) -> FittedPart:
         """Return a model of all rows, and scores of the rows by models that lacked them.

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from labelance._arrays._containers import column_counts
 from labelance._progress import loop
 from labelance.ensemble._encoding import Floats
-from labelance.ensemble._parts import PARTS, Calibrated, Model, Part, Task
+from labelance.ensemble._parts import PARTS, Part, Task
 
 LEARNS = "learns from all rows"
 
@@ -83,7 +83,7 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     Where all of them are cheap, or the rows are few, there is no race: weights decide alone.
     """
     n = tasks[0].Y.shape[0]
-    work = {one: _work(one, tasks, n) for one in candidates}
+    work = {one: count_work(one, tasks, n) for one in candidates}
     if sum(work.values()) <= _FREE or n < 2 * _SHORTEST:
         return RaceResult(_affordable(candidates, work), [])
     order = rare_rows_first(tasks[0].Y, rng)
@@ -137,14 +137,15 @@ def rare_rows_first(Y: sp.csr_array, rng: np.random.Generator) -> NDArray[np.int
     return np.concatenate([ahead, order[rest[order]]])
 
 
-def _work(candidate: Candidate, tasks: list[Task], n: int) -> float:
+def count_work(candidate: Candidate, tasks: list[Task], n: int) -> float:
+    """Return the work of a fit to n rows, with scores of rows left out."""
     task = tasks[candidate.block]
     return candidate.part.work(n, task.table, task.Y.shape[1], task.n_trees)
 
 
 def _heat_work(here: list[Candidate], tasks: list[Task], size: int) -> float:
     """Return the work of one fit of each candidate to as many rows."""
-    return sum(_work(one, _short(tasks), size) / one.part.n_fits for one in here)
+    return sum(count_work(one, _short(tasks), size) / one.part.n_fits for one in here)
 
 
 def _short(tasks: list[Task]) -> list[Task]:
@@ -190,10 +191,7 @@ def _run_heat(
     with loop(f"Trying parts on {len(rows):,} rows", len(here), "parts") as progress:
         for one, stream in zip(here, rng.spawn(len(here))):
             task = tasks[one.block]
-            model: Model = one.part.fit_once(task.take(rows), stream)
-            found = model.scores(task.table[judges])
-            by_curves = Calibrated.fit(model, found, judged, of_odds=one.part.of_odds)
-            scores.append(by_curves.calibrate(found))
+            scores.append(one.part.try_on(task.take(rows), task.take(judges), stream))
             progress.advance()
     return blend_weights(scores, judged), np.array([log_loss(one, judged) for one in scores])
 

@@ -15,12 +15,11 @@ from labelance._utils._messages import show_names
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
-from labelance._validation._labels import take_labels
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
 from labelance.decisions._thresholds import TUNING
-from labelance.ensemble._encoding import EncodedTable, Tables
-from labelance.ensemble._parts import Model, Task
+from labelance.ensemble._encoding import Tables
+from labelance.ensemble._parts import Model, Task, find_learned, make_tasks
 from labelance.ensemble._race import (
     LEARNS,
     RaceResult,
@@ -166,10 +165,9 @@ class RareLabelClassifier(WeightedClassifier):
         if self.objective is not None:
             check_no_impossible_objective(self.objective, n_labels)
         rng = as_generator(self.random_state)
-        counts, n_known = column_counts(data.Y), data.labels.n_known
         # The score of a label that all rows have, or none, is known.
-        self._constant = (counts == n_known).astype(float)
-        self._learned = np.flatnonzero((counts > 0) & (counts < n_known))
+        self._constant = (column_counts(data.Y) == data.labels.n_known).astype(float)
+        self._learned = find_learned(data)
         self._tables, tables = Tables.fit(data, X)
         self.columns_ = self._tables.groups.summary()
         self._tell(f"X: {self.columns_ or 'a table'}")
@@ -178,20 +176,13 @@ class RareLabelClassifier(WeightedClassifier):
         self.parts_: tuple[str, ...] = ()
         self.weights_, self.race_ = np.empty(0), list[dict[str, Any]]()
         if len(self._learned):
-            held_out[:, self._learned] = self._fit_parts(
-                self._make_tasks(tables, data, weight), rng
+            tasks = make_tasks(
+                tables, data, self._learned, weight, n_trees=self.n_estimators, n_jobs=self.n_jobs
             )
+            held_out[:, self._learned] = self._fit_parts(tasks, rng)
         if self.keep_oob:
             self.oob_decision_function_ = held_out
         self._find_thresholds(data, held_out, weight)
-
-    def _make_tasks(self, tables: list[EncodedTable], data: Data, weight: Weights) -> list[Task]:
-        Y = take_labels(data.Y, self._learned)
-        unknown = None if data.unknown is None else take_labels(data.unknown, self._learned)
-        return [
-            Task(one.rows, Y, unknown, weight, self.n_estimators, self.n_jobs, one.weighted)
-            for one in tables
-        ]
 
     def _fit_parts(self, tasks: list[Task], rng: np.random.Generator) -> np.ndarray:
         """Fit the parts that the race chooses, and return the mean of their held-out scores."""
