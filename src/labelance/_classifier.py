@@ -26,7 +26,6 @@ from labelance._arrays._open import take_rows
 from labelance._arrays._torch import to_device_of
 from labelance._progress import show_progress
 from labelance._utils._compat import fit_context
-from labelance._utils._parameters import ListsParameters
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import Weights, validate_weights
@@ -43,9 +42,7 @@ from labelance.exceptions import InputError
 from labelance.metrics import label_scores
 
 
-class BaseMultiLabelClassifier(
-    ListsParameters, MarksVersion, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
-):
+class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of learners for (n, q) indicator targets.
 
     A subclass gives ``_fit`` and ``_scores``, ``_thresholds`` where these are not 0.5, and

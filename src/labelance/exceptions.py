@@ -30,7 +30,6 @@ __all__ = [
     "MissingDependencyError",
     "MissingValuesError",
     "NothingToSampleError",
-    "ParameterError",
     "StudyError",
     "TooFewRowsError",
     "TooManyRowsError",
@@ -83,10 +82,6 @@ class LabelanceError(Exception):
 
 class InputError(LabelanceError, ValueError):
     """The data or a parameter has a shape or value that the method cannot work with."""
-
-
-class ParameterError(InputError, TypeError):
-    """A class has no parameter of this name; the message lists those that it has."""
 
 
 class StudyError(InputError):

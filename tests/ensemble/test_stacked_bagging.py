@@ -598,6 +598,5 @@ def test_few_of_our_classes_lie_below_an_ensemble():
             kind.__name__,
             "WeightedClassifier",
             "BaseMultiLabelClassifier",
-            "ListsParameters",
             "MarksVersion",
         ]

@@ -96,10 +96,6 @@ MISTAKES = {
         lambda: MLkNN(3).fit(FRAME.assign(day=pd.date_range("2020", periods=40)), Y),
         ("numbers, booleans or categories", "dates or times: 'day'", "X.drop(columns='day')"),
     ),
-    "a parameter without its name": (
-        lambda: labelance.MLSOL(0.3, 5),
-        ("MLSOL takes no positional", "Got 2", "for example sampling_ratio=0.3. Choose from: "),
-    ),
     "a label without a name": (
         lambda: labelance.profile(X, pd.Series(["a;b", "a", "", "b"] * 10).str.split(";")),
         (
@@ -119,26 +115,6 @@ MISTAKES = {
     "images": (
         lambda: labelance.MLSOL().fit_resample(np.zeros((40, 2, 2, 3)), Y),
         ("two dimensions", "4 dimension", "X.reshape(len(X), -1)"),
-    ),
-    "a sampler's parameter in British English": (
-        lambda: labelance.MLSOL(k_neighbours=3),
-        (
-            "MLSOL has no parameter 'k_neighbours'",
-            "Its parameters are: algorithm, categorical_features, ",
-            "Did you mean 'k_neighbors'?",
-        ),
-    ),
-    "a learner's parameter": (
-        lambda: BinaryRelevance(n_job=2),
-        ("BinaryRelevance has no parameter 'n_job'", "n_jobs", "Did you mean 'n_jobs'?"),
-    ),
-    "a tree's parameter": (
-        lambda: C45Classifier(min_leaf=2),
-        ("C45Classifier has no parameter 'min_leaf'", "min_samples_leaf", "Correct"),
-    ),
-    "an ensemble's parameter": (
-        lambda: labelance.EMLSOL(n_estimator=2),
-        ("EMLSOL has no parameter 'n_estimator'", "n_estimators", "Did you mean 'n_estimators'"),
     ),
 }
 

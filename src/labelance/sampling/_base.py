@@ -28,7 +28,6 @@ from labelance._arrays._storage import return_freed_memory, storage_of
 from labelance._progress import show_progress
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._utils._messages import warn_user
-from labelance._utils._parameters import ListsParameters
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._utils._threads import check_n_jobs
@@ -344,9 +343,7 @@ def warning_with_names(Y: sp.csr_array, names: Sequence[Any]) -> Iterator[None]:
         yield
 
 
-class BaseMultiLabelSampler(
-    ListsParameters, MarksVersion, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta
-):
+class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all multi-label samplers.
 
     It keeps imbalanced-learn's contract (``fit_resample``, two return values, no

@@ -22,7 +22,7 @@ from labelance._utils._messages import did_you_mean
 from labelance._utils._random import set_random_states
 from labelance.datasets import MultiLabelDataset, read_multilabel
 from labelance.datasets.formats._labels import label_file_beside
-from labelance.exceptions import LabelanceError, StudyError
+from labelance.exceptions import StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
@@ -113,8 +113,6 @@ class Component:
             return found(**params)
         except TypeError as error:
             problem = f"{self.path} does not accept the parameters of the plan"
-            if isinstance(error, LabelanceError):
-                raise StudyError(problem, f"{error.problem}. {error.found}", error.cure) from error
             known = sorted(found._get_param_names()) if hasattr(found, "_get_param_names") else []
             cure = f"Choose from {', '.join(known)}" if known else "Correct the plan"
             raise StudyError(problem, f"{error}", cure) from error

@@ -27,7 +27,6 @@ from sklearn.utils.validation import (
 from labelance._arrays._containers import has_categories
 from labelance._progress import Progress, loop
 from labelance._utils._compat import Interval, StrOptions, check_sample_weight, fit_context
-from labelance._utils._parameters import ListsParameters
 from labelance._utils._pickles import MarksVersion
 from labelance._validation._arguments import read_weights
 from labelance._validation._features import Schema, validate_features, validate_like
@@ -63,7 +62,7 @@ _NUMBERS: dict[str, Any] = {
 }
 
 
-class C45Classifier(ListsParameters, MarksVersion, ClassifierMixin, BaseEstimator):
+class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
     """A C4.5 decision tree, equal to Weka's J48.
 
     Splits are chosen by gain ratio among those of at least average gain: thresholds on numeric
