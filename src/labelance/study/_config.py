@@ -24,7 +24,7 @@ from labelance.study._design import (
     files_of,
     require_text,
 )
-from labelance.study._presets import PRESETS
+from labelance.study._presets import PRESETS, read_preset
 from labelance.study._study import Study, check_no_repeated_names, plan_of
 
 _KEYS = ("name", "datasets", "learners", "methods", "repeats", "folds", "seed", "protocol")
@@ -66,7 +66,7 @@ def load_study(what: str | Path) -> Study:
     ['Default', 'MLSMOTE', 'RHwRSMT', 'MLSOL', 'EMLSMOTE', 'ERHwRSMT', 'EMLSOL']
     """
     if str(what) in PRESETS:
-        return Study(str(what), **PRESETS[str(what)]())
+        return study_of(read_preset(str(what)), name=str(what))
     path = Path(what)
     if not os.path.isfile(path):
         raise StudyError(
@@ -153,7 +153,7 @@ def list_presets() -> tuple[str, ...]:
     >>> "paper" in list_presets()
     True
     """
-    return tuple(PRESETS)
+    return PRESETS
 
 
 def study_of(
