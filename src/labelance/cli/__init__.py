@@ -1,7 +1,6 @@
 """The command line: parse, call a public function, print."""
 
 import os
-import sys
 
 from labelance.cli._signals import Signals
 
@@ -20,7 +19,7 @@ def main() -> None:
             raise
         # Whatever an interrupt became on its way here, what happened is an interrupt.
         signals.ignore()
-        sys.exit(signals.exit_code)
+        signals.leave()
 
 
 def _main(signals: Signals) -> None:
@@ -36,5 +35,5 @@ def _main(signals: Signals) -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from labelance.cli._app import run
 
-    signals.raise_from_now_on()
+    signals.raises = True
     run()
