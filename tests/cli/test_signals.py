@@ -20,10 +20,10 @@ pytestmark = [
 # the way out, and a third in the last moments.
 PROGRAM = """
 import atexit, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from labelance.cli import main
 
 moment, number = sys.argv.pop(1), int(sys.argv.pop(1))
+signal.signal(number, signal.SIG_DFL)  # the tests may run under nohup
 
 
 def look(event, details):
@@ -132,7 +132,7 @@ def test_no_child_stays_behind(tmp_path):
 
 def test_an_ignored_signal_stays_ignored():
     """As under nohup, or in the background of a script."""
-    program = PROGRAM.replace("signal.default_int_handler", "signal.SIG_IGN")
+    program = PROGRAM.replace("signal.SIG_DFL", "signal.SIG_IGN")
     done = run("typer", signal.SIGINT, "--version", program=program)
     assert (done.returncode, done.stderr) == (0, "")
 
