@@ -89,6 +89,9 @@ def static_numbers(package: Path) -> dict[str, int]:
             numbers['sys.modules["torch"] outside _arrays'] += text.count('sys.modules["torch"]')
         if path.name == "__init__.py":
             numbers["names outside __all__"] += len(unlisted_names(tree))
+    for path in package.rglob("*.pyi"):
+        text = path.read_text(encoding="utf-8")
+        numbers["code lines"] += len(code_lines(text, ast.parse(text)))
     numbers["files with container questions"] = len(question_files)
     numbers["files with private imports"] = len(private_files)
     numbers["longest function"] = max(lengths)
