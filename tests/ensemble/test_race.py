@@ -7,7 +7,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.ensemble import _race
 from labelance.ensemble._parts import Part, Task
-from labelance.ensemble._race import Candidate, blend_weights, log_loss, race, rare_rows_first
+from labelance.ensemble._race import (
+    Candidate,
+    RaceResult,
+    blend_weights,
+    log_loss,
+    race,
+    rare_rows_first,
+    weigh_parts,
+)
 
 
 def make_task(n=3000, q=5, seed=0):
@@ -153,3 +161,18 @@ def test_parts_with_the_name_of_another_have_work_of_their_own():
     assert chosen == ["same"]
     assert not parts[1].sizes
     assert trials[0].work == 120_000
+
+
+@pytest.mark.parametrize("raced", [True, False])
+def test_after_a_race_what_predicts_keeps_the_law_of_work(raced):
+    task, parts = make_task(), [Guess(name, 0.2, 1.0) for name in ("best", "fast", "slow")]
+    for part, row_work in zip(parts, (1.0, 2.0, 2.1)):
+        part.row_work = row_work
+    scores = [scores_of(task, 0.2, 1), scores_of(task, 0.3, 2), scores_of(task, 0.25, 3)]
+    trials = [_race.Trial("best", 1000, 0.0, 0.0, 0.0, "stays")] * raced
+    result = RaceResult([Candidate(one, 0, one.name) for one in parts], trials)
+    found = weigh_parts(result, scores, task)
+    if raced:
+        assert_array_equal(found, [*blend_weights(scores[:2], task), 0.0])
+    else:
+        assert (found > 0).all()

@@ -154,6 +154,7 @@ class Part(ABC):
     of_odds: ClassVar[bool] = False  # whether curves are fitted to log-odds of the scores
     in_one_thread: ClassVar[bool] = False  # whether a fit has no threads of its own
     n_fits: ClassVar[int] = 3  # that work counts: one of all rows, and three of two thirds
+    row_work: ClassVar[float]  # about how many CPU seconds the scores of a row take
 
     def fits(self, table: Table, n_labels: int) -> bool:
         """Say whether the part can learn from such a table."""
@@ -296,6 +297,7 @@ class Boosting(_PartOfLabels):
 
     name = "boosting"
     of_odds = True
+    row_work = 1e-4
 
     def fits(self, table: Table, n_labels: int) -> bool:
         few = n_labels <= _MOST_BOOSTED and table.shape[1] <= _MOST_BOOSTED_COLUMNS
@@ -323,6 +325,7 @@ class LinearRows(_PartOfLabels):
     """
 
     name = "linear"
+    row_work = 3e-6
 
     def fits(self, table: Table, n_labels: int) -> bool:
         return stored_cells(table) is not None
@@ -354,6 +357,7 @@ class LinearColumns(Part):
     """Logistic regressions of all labels side by side, on standardised columns."""
 
     name = "linear"
+    row_work = 3e-6
     of_odds = True
 
     def fits(self, table: Table, n_labels: int) -> bool:
@@ -386,6 +390,7 @@ class Kernel(Part):
     """A kernel ridge regression of all labels, judged by leaving one out."""
 
     name = "kernel ridge"
+    row_work = 6e-5
     n_fits = 1  # rows are left out in closed form
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
@@ -408,6 +413,7 @@ class Perceptron(Part):
     """A network of one hidden layer for all labels, on standardised columns."""
 
     name = "network"
+    row_work = 6e-6
     of_odds = True
     in_one_thread = True
 
@@ -417,7 +423,7 @@ class Perceptron(Part):
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         _, rounds = plan_rounds(n)
         columns = table.shape[1] + n_labels
-        return 3 * rounds * n * (3e-8 * columns + 5e-6) + 0.5 * columns / 400
+        return 3 * rounds * n * (4e-8 * columns + 1.2e-5) + 0.5 * columns / 400
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         Y = task.Y.toarray().astype(float)
@@ -432,6 +438,7 @@ class Trees(Part):
     """A random forest ("best") or extra trees ("random"), judged out of bag."""
 
     n_fits = 1
+    row_work = 7e-5
 
     def __init__(self, name: str, splitter: str) -> None:
         self.name, self.splitter = name, splitter  # type: ignore[misc]
