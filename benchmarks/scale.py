@@ -11,12 +11,9 @@ times.
     python benchmarks/scale.py picture              # docs/_static/scale.svg, of the same
     python benchmarks/scale.py quality              # what approximate neighbors do to C and F
 
-Data larger than memory: make a file, and resample it from the command line under a limit.
+A Parquet file larger than memory, for Dask:
 
     python benchmarks/scale.py make big.parquet --gigabytes 5
-    python benchmarks/scale.py disk big.parquet --memory 2GB --methods mlros mlsmote split profile
-    python benchmarks/scale.py disk small.parquet --memory 2GB --methods mlsol --set \
-        algorithm=approx
 """
 
 from __future__ import annotations
@@ -281,56 +278,6 @@ def make_file(path: Path, gigabytes: float) -> None:
     print(f"{path}: {n_groups * ROWS_PER_GROUP:,} rows x {N_FEATURES}, {size:,} bytes")
 
 
-def disk(path: Path, memory: str, methods: list[str], settings: list[str]) -> None:
-    """Work on a file in a process of its own each time; print time and peak memory."""
-    print(f"{'method':<8} {'GB':>6} {'GB out':>6} {'clock s':>8} {'CPU s':>8} {'peak GB':>8}")
-    for method in methods:
-        words, outputs = on_disk_command(method, settings, path.parent)
-        command = [sys.executable, "-m", "labelance", words[0], str(path), *words[1:]]
-        start = time.perf_counter()
-        process = subprocess.Popen([*command, "--memory", memory])
-        _, status, used = os.wait4(process.pid, 0)  # the peak of this one alone
-        if status:
-            sys.exit(f"{method} failed")
-        seconds, size = used.ru_utime + used.ru_stime, sum(out.stat().st_size for out in outputs)
-        print(
-            f"{method:<8} {path.stat().st_size / 1e9:>6.2f} {size / 1e9:>6.2f} "
-            f"{time.perf_counter() - start:>8.1f} {seconds:>8.1f} {used.ru_maxrss / 1e6:>8.2f}",
-            flush=True,
-        )
-        for out in outputs:
-            out.unlink()
-
-
-def on_disk_command(method: str, settings: list[str], folder: Path) -> tuple[list[str], list[Path]]:
-    """Return the words of a command, without its data, and what it writes."""
-    if method == "split":
-        outputs = [folder / "train.parquet", folder / "test.parquet"]
-        return ["split", "--sizes", "0.8,0.2", "-o", ",".join(map(str, outputs))], outputs
-    if method == "profile":
-        return ["profile", "-o", str(folder / "page.html")], [folder / "page.html"]
-    out = folder / "resampled.parquet"
-    words = [word for setting in settings for word in ("--set", setting)]
-    return ["resample", "--method", method, *words, "-o", str(out)], [out]
-
-
-def on_disk() -> None:
-    parser = argparse.ArgumentParser(description="Data larger than memory")
-    commands = parser.add_subparsers(dest="command", required=True)
-    make_parser, disk_parser = commands.add_parser("make"), commands.add_parser("disk")
-    for one_parser in (make_parser, disk_parser):
-        one_parser.add_argument("path", type=Path)
-    make_parser.add_argument("--gigabytes", type=float, default=5.0)
-    disk_parser.add_argument("--memory", default="2GB")
-    disk_parser.add_argument("--methods", nargs="+", default=["mlros", "mlrus", "mlsmote"])
-    disk_parser.add_argument("--set", nargs="*", default=[], dest="settings")
-    options = parser.parse_args()
-    if options.command == "make":
-        make_file(options.path, options.gigabytes)
-    else:
-        disk(options.path, options.memory, options.methods, options.settings)
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -351,8 +298,13 @@ def main() -> None:
         kind, n, d, method = sys.argv[2:]
         print(json.dumps(one(kind, int(n), int(d), method)))
         return
-    if sys.argv[1:2] in (["make"], ["disk"]):
-        on_disk()
+    if sys.argv[1:2] == ["make"]:
+        parser = argparse.ArgumentParser(description="Make a file larger than memory")
+        parser.add_argument("what")
+        parser.add_argument("path", type=Path)
+        parser.add_argument("--gigabytes", type=float, default=5.0)
+        options = parser.parse_args()
+        make_file(options.path, options.gigabytes)
         return
     options = parse()
     {

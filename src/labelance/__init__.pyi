@@ -10,7 +10,6 @@ from labelance import learners as learners
 from labelance import metrics as metrics
 from labelance import model_selection as model_selection
 from labelance import neighbors as neighbors
-from labelance import outofcore as outofcore
 from labelance import play as play
 from labelance import report as report
 from labelance import sampling as sampling

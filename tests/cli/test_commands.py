@@ -26,7 +26,6 @@ from labelance.datasets import (
     load_dataset,
     make_multilabel_imbalanced,
     read_multilabel,
-    write_multilabel,
 )
 from labelance.ensemble import EMLSOL
 from labelance.imbalance import mean_ir
@@ -489,12 +488,11 @@ def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
 
 
 @pytest.mark.filterwarnings("always::labelance.exceptions.ConstantLabelWarning")
-@pytest.mark.parametrize("under", [(), ("--memory", "64MB")])
-def test_warnings_name_the_labels(call, tmp_path, under):
+def test_warnings_name_the_labels(call, tmp_path):
     rows = pd.DataFrame({"x": range(40), "jazz": [1, 0] * 20, "rock": 1, "polka": 0})
     rows.to_parquet(tmp_path / "songs.parquet")
     words = (tmp_path / "songs.parquet", "--labels", "jazz,rock,polka", "--method", "mlros")
-    code, _, err = call("resample", *words, "-o", tmp_path / "more.parquet", *under)
+    code, _, err = call("resample", *words, "-o", tmp_path / "more.parquet")
     assert code == 0, err
     assert err.count("labels are present in no row or in every row") == 1
     assert "'rock', 'polka'" in err
@@ -592,7 +590,7 @@ def test_advise_refuses_what_it_cannot_judge(call, songs):
     assert "--budget 0" in err
 
 
-# --- files larger than memory --------------------------------------------------------------------
+# --- Parquet files, and files larger than memory ------------------------------------------------
 
 
 @pytest.fixture
@@ -605,133 +603,53 @@ def large(call, songs):
     return path
 
 
-@pytest.mark.parametrize("method", ["mlsol", "mlsmote", "lprus"])
-def test_resample_under_a_limit_writes_the_same_table(call, large, tmp_path, method):
-    out = [tmp_path / "memory.parquet", tmp_path / "disk.parquet"]
-    words = ("resample", large, "--method", method, "--json", "-o")
-    _, in_memory, _ = call(*words, out[0])
-    code, on_disk, err = call(*words, out[1], "--memory", "64kB")
-    assert code == 0, err
-    assert json.loads(on_disk) == {**json.loads(in_memory), "output": str(out[1])}
-    assert read_multilabel(out[1]).same_as(read_multilabel(out[0]))
+@pytest.mark.parametrize("command", ["describe", "resample", "split", "profile", "convert"])
+def test_a_file_above_memory_is_refused_with_the_way_to_dask(call, songs, monkeypatch, command):
+    out = songs.with_name("out.html" if command == "profile" else "out.csv")
+    monkeypatch.setattr("labelance._arrays._memory.available_memory", lambda: 1000)
+    words = {"describe": (), "convert": (out,), "split": ("-o", f"{out},{out}.gz")}
+    code, _, err = call(command, songs, *words.get(command, ("-o", out)), "--labels", "-3")
+    said = " ".join(err.split())
+    assert (code, "The file must fit into memory. " in said, "page Dask" in said) == (1, True, True)
+    assert "MiB are free. Use Dask" in said
+    assert not out.exists()
 
 
-@pytest.mark.parametrize("limit", [(), ("--memory", "1MB")], ids=["memory", "disk"])
-def test_dates_are_kept_where_rows_are_only_copied(call, large, tmp_path, limit):
+@pytest.mark.parametrize("method", ["mlros", "mlrus", "remedial"])
+def test_dates_are_kept_where_rows_are_only_copied(call, large, tmp_path, method):
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa
 
     table, dated, out = parquet.read_table(large), tmp_path / "in.parquet", tmp_path / "out.parquet"
     days = pa.array(np.arange(len(table), dtype=np.int32), type=pa.date32())
-    parquet.write_table(table.add_column(1, "day", days), dated)
-    code, _, err = call("resample", dated, "-o", out, "--method", "mlros", *limit)
+    stamps = pa.array([None, *range(2**60, 2**60 + len(table) - 1)], type=pa.timestamp("ns", "UTC"))
+    parquet.write_table(table.append_column("at", stamps).add_column(1, "day", days), dated)
+    code, _, err = call("resample", dated, "-o", out, "--method", method)
     assert code == 0, err
     written = parquet.read_table(out)
-    assert written["day"].type == pa.date32()
-    source = table.take(written["day"].cast(pa.int32()))
-    assert written.drop_columns(["day"]).to_pydict() == source.to_pydict()
+    rows = written["day"].cast(pa.int32())
+    assert written["at"].combine_chunks().equals(stamps.take(rows.combine_chunks()))
+    features = table.column_names[:-3]
+    assert written.column_names == [
+        features[0],
+        "day",
+        *features[1:],
+        "at",
+        *table.column_names[-3:],
+    ]
+    assert written.select(features).to_pydict() == table.select(features).take(rows).to_pydict()
     code, _, err = call("resample", dated, "-o", tmp_path / "no.parquet", "--method", "mlsol")
     assert code == 1
     assert "'day' is of type date32" in err
-    # Dates that are ignored are no reason to work on disk, where --max-size is not taken.
-    words = ("--ignore", "day", "--method", "mlros", "--max-size", "1GB")
+    words = ("--ignore", "day,at", "--method", "mlros")
     code, _, err = call("resample", dated, "-o", tmp_path / "without.parquet", *words)
     assert code == 0, err
 
 
-def test_a_folder_of_parquet_files_is_one_table_under_a_limit(call, large, tmp_path):
-    folder, rows = tmp_path / "parts", read_multilabel(large)
-    folder.mkdir()
-    half = rows.n_samples // 2
-    write_multilabel(rows.take(np.arange(half)), folder / "part.2.parquet")
-    write_multilabel(rows.take(np.arange(half, rows.n_samples)), folder / "part.10.parquet")
-    out = [tmp_path / "folder.parquet", tmp_path / "file.parquet"]
-    for source, path in zip((folder, large), out):
-        code, _, err = call("resample", source, "-o", path, "--memory", "64kB")
-        assert code == 0, err
-    assert read_multilabel(out[0]).same_as(read_multilabel(out[1]))
-    code, _, err = call("resample", folder, "-o", tmp_path / "more.parquet")
-    assert (code, "with --memory 2GB" in " ".join(err.split())) == (1, True)
-
-
-def test_split_under_a_limit_writes_the_same_parts(call, large, tmp_path):
-    names = [[tmp_path / f"{name}{n}.parquet" for n in "12"] for name in ("memory", "disk")]
-    for files, more in zip(names, ((), ("--memory", "64kB"))):
-        code, _, err = call("split", large, "-o", ",".join(map(str, files)), *more)
-        assert code == 0, err
-    for in_memory, on_disk in zip(*names):
-        assert read_multilabel(on_disk).same_as(read_multilabel(in_memory))
-    assert not list(tmp_path.glob("*.partial"))
-
-
-def test_describe_and_profile_under_a_limit_say_the_same(call, large, tmp_path):
-    words = ("describe", large, "--json")
-    assert call(*words, "--memory", "64kB") == call(*words)
-    pages = [tmp_path / "memory.html", tmp_path / "disk.html"]
-    for page, more in zip(pages, ((), ("--memory", "64kB"))):
-        assert call("profile", large, "-o", page, *more)[0] == 0
-    assert pages[0].read_text(encoding="utf-8") == pages[1].read_text(encoding="utf-8")
-
-
-def test_what_a_limit_does_not_go_with_is_refused_in_flags(call, large, songs, tmp_path):
-    out, empty = tmp_path / "out.parquet", tmp_path / "empty"
-    empty.mkdir()
-    refused = {
-        ("resample", large, "-o", out, "--memory", "2GBB"): "Got --memory 2GBB",
-        ("resample", large, "-o", out, "--memory", "1kB"): "--memory … must hold the labels",
-        ("resample", large, "-o", tmp_path / "o.csv", "--memory", "1MB"): "must be a Parquet file",
-        ("resample", large, "-o", "-", "--memory", "1MB"): "Name a file, such as -o more.parquet",
-        ("resample", songs, "-o", out, "--memory", "1MB"): "must be a Parquet file",
-        ("resample", "flags", "-o", out, "--memory", "1MB"): "flags is in the catalogue",
-        ("resample", "no.parquet", "-o", out, "--memory", "1MB"): "There is no 'no.parquet'",
-        ("resample", "X.npy", "-o", "o.npy", "--memory", "1MB"): "features without labels. Pass",
-        ("resample", "-", "-o", out, "--memory", "1MB"): "Got standard input. Write it",
-        ("resample", empty, "-o", out, "--memory", "1MB"): "There is none in",
-        ("resample", tmp_path, "-o", out, "--memory", "1MB"): "outside the folder that is read",
-        (
-            "resample",
-            large,
-            "-o",
-            out,
-            "--memory",
-            "1MB",
-            "--encoding",
-            "utf-8",
-        ): "--encoding describes",
-        ("split", large, "-o", f"{out},{large}", "--memory", "1MB"): "already exists",
-    }
-    for words, message in refused.items():
-        code, _, err = call(*words)
-        assert (code, message in " ".join(err.split())) == (1, True), err
-    assert not out.exists()
-    assert not list(tmp_path.glob("*.partial"))
-
-
-def test_code_in_an_error_stays_python(call, songs, tmp_path, monkeypatch):
-    dataset = pytest.importorskip("pyarrow.dataset", reason="Parquet needs pyarrow")
-    monkeypatch.chdir(tmp_path)
-    words = "-o", tmp_path / "more.parquet", "--memory", "64kB", "--labels", "-3"
-    code, _, err = call("resample", songs, *words)
-    assert code == 1
-    exec(err.partition("as ds: ")[2].strip().removesuffix("."), {"ds": dataset})
-    assert call("resample", songs.stem, *words)[0] == 0
-
-
-def test_a_run_that_goes_on_says_so(call, large, tmp_path, monkeypatch):
-    out = tmp_path / "more.parquet"
-    words = ("resample", large, "--memory", "64kB", "-o", out)
-    with monkeypatch.context() as patch:
-        patch.setattr("labelance.outofcore._resample.write_parquet_blocks", interrupt)
-        code, _, err = call(*words)
-        assert (code, "the same command resumes" in " ".join(err.split())) == (130, True), err
-    code, _, err = call(*words)
-    assert (code, "resuming the interrupted run in" in err) == (0, True)
-    assert call(*words)[0] == 1
-    assert call(*words, "--force")[0] == 0
-
-
-def interrupt(*arguments, **options):
-    raise KeyboardInterrupt
+def test_a_folder_of_parquet_files_names_dask(call, large, tmp_path):
+    code, _, err = call("resample", tmp_path, "-o", tmp_path / "more.parquet")
+    said = " ".join(err.split())
+    assert (code, "Dask reads all its Parquet files" in said) == (1, True)
 
 
 @pytest.fixture
@@ -772,15 +690,6 @@ def test_samplers_that_mix_rows_refuse_texts_and_write_nothing(call, posts, name
     assert len(more) > len(before)
     columns = ["id", "post", "sunny", "wet"]
     assert set(more[columns].itertuples(index=False)) == set(before.itertuples(index=False))
-
-
-def test_samplers_refuse_texts_of_files_larger_than_memory(call, posts):
-    pytest.importorskip("pyarrow")
-    pd.read_csv(posts).to_parquet("posts.parquet")
-    words = ("resample", "posts.parquet", "--labels", "sunny,wet", "--memory", "1GB", "--method")
-    code, _, err = call(*words, "mlsol", "-o", "more.parquet")
-    assert (code, "'post' is text" in err) == (1, True)
-    assert not os.path.exists("more.parquet")
 
 
 def test_describe_and_profile_read_texts(call, posts):

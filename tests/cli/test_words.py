@@ -435,15 +435,6 @@ def test_a_terminal_shows_what_a_command_is_at(monkeypatch):
             assert line in out.getvalue()
 
 
-def test_memory_and_size_have_a_word_each(call):
-    _, out, _ = call("resample", "--help")
-    out = " ".join(out.replace("│", " ").split())
-    assert "--memory" in out
-    assert "--max-size" in out
-    assert "--max-memory" not in out
-    assert "Refuse a file" in out
-
-
 LONG_SEARCHES = [
     _engine._warn_of_long_search,
     lambda search: warn_user(_search.SOONER, LongSearchWarning),

@@ -781,7 +781,6 @@ NOT_RESULTS = {
         "Draw",
         "Explanation",
         "FocalParameters",
-        "BlockwiseDraw",
         "Resampled",
         "ResamplingPlan",
         "SamplerTraits",

@@ -5,15 +5,12 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from labelance._arrays._storage import open_storage
 from labelance.exceptions import InputError, MissingValuesError, TooFewRowsError
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.neighbors._find import resolve_neighbors
 from labelance.neighbors._metric import FeatureMetric
-from labelance.neighbors._neighborhood import remember_neighbors
 
 
 @pytest.fixture(scope="module")
@@ -166,35 +163,3 @@ def test_other_misunderstandings(X):
         find_neighbors(np.where(X == 1, np.nan, X), 2)
     with pytest.raises(MissingValuesError, match="in queries"):
         find_neighbors(X, 2, queries=np.where(X == 1, np.nan, X))
-
-
-def test_a_search_that_was_kept_is_found_by_what_was_asked(tmp_path):
-    """Neither the number nor the order of searches matters, only rows and questions do."""
-    X = np.random.default_rng(0).random((30, 3))
-    tables = {"dense": X, "other": X[::-1].copy(), "sparse": sp.csr_array(X)}
-    found = {name: find_neighbors(table, 3) for name, table in tables.items()}
-
-    def refuse():
-        raise AssertionError("neighbors that were found are searched again")
-
-    with open_storage(tmp_path, 1 << 20, keeps=True) as here:
-        for name, table in tables.items():
-            remember_neighbors(here, lambda name=name: found[name], table, 3, "euclidean")
-    with open_storage(tmp_path, 1 << 20, keeps=True) as here:
-        for name in reversed(tables):
-            again = remember_neighbors(here, refuse, tables[name], 3, "euclidean")
-            assert_array_equal(again.indices, found[name].indices)
-            assert_array_equal(again.distances, found[name].distances)
-        changed = X.copy()
-        changed[29, 2] += 1e-12
-        for asked in ((changed, 3, "euclidean"), (X, 2, "euclidean"), (X, 3, "cosine")):
-            with pytest.raises(AssertionError, match="searched again"):
-                remember_neighbors(here, refuse, *asked)
-
-
-def test_a_search_that_nobody_can_compare_is_not_kept(tmp_path):
-    X = np.random.default_rng(0).random((10, 2))
-    found = find_neighbors(X, 3)
-    with open_storage(tmp_path, 1 << 20, keeps=True) as here:
-        assert remember_neighbors(here, lambda: found, X, 3, lambda a, b: 0.0) is found
-    assert not list(tmp_path.iterdir())

@@ -116,7 +116,7 @@ def test_parents_are_neighbors_and_seeds_have_the_label():
 def test_memory_is_asked_for_before_models_are_fitted(monkeypatch):
     """Models of 20,000 features take six tables, about a megabyte for each label."""
     X, Y = sp.csr_array((60, 20_000)), sampler_data()[1]
-    monkeypatch.setattr("labelance._arrays._storage.available_memory", lambda: 1e6)
+    monkeypatch.setattr("labelance._arrays._memory.available_memory", lambda: 1e6)
     with pytest.raises(TooManyRowsError, match="linear models"):
         LSDMLO().fit_resample(X, Y)
 

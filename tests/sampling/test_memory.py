@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from labelance import datasets, sampling
 from labelance._arrays._columns import bytes_per_row
-from labelance._arrays._storage import available_memory, left_in_control_group
+from labelance._arrays._memory import available_memory, left_in_control_group
 from labelance.exceptions import InputError, TooManyRowsError
 from labelance.testing import sampler_data
 
@@ -96,5 +96,16 @@ def test_a_container_has_what_its_limit_leaves(tmp_path, folder, limit, used, pr
 
 
 def test_memory_is_no_more_than_a_container_has(monkeypatch):
-    monkeypatch.setattr("labelance._arrays._storage.left_in_control_group", lambda: 1000)
+    monkeypatch.setattr("labelance._arrays._memory.left_in_control_group", lambda: 1000)
     assert available_memory() == 1000
+
+
+@pytest.mark.parametrize("mode", ["r", "c"])
+def test_arrays_mapped_from_a_file_are_arrays(tmp_path, mode):
+    X, Y = sampler_data()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
+    sampler = sampling.MLSOL(random_state=0)
+    for found, expected in zip(sampler.fit_resample(mapped, Y), sampler.fit_resample(X, Y)):
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, expected)

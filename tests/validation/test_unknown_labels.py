@@ -28,13 +28,12 @@ from labelance.exceptions import (
 from labelance.learners import BinaryRelevance
 from labelance.model_selection import multilabel_train_test_split
 from labelance.neighbors import find_neighbors
-from labelance.outofcore import resample_file
 from labelance.sampling import LPROS, MLROS, MLSMOTE, MLSOL, label_weights
 from labelance.testing import sampler_data
 
 PACKAGES = (
     "advice", "datasets", "decisions", "ensemble", "imbalance", "learners", "metrics",
-    "model_selection", "outofcore", "play", "report", "sampling",
+    "model_selection", "play", "report", "sampling",
 )  # fmt: skip
 LABELS = {"y", "Y", "y_true", "y_train"}
 
@@ -86,8 +85,6 @@ NO_LABELS = {
     "learners.C45Classifier": "learns one target",
     "metrics.JointScorer": "calls metrics",
     "metrics.LabelScorer": "calls metrics",
-    "outofcore.ResampledFile": "is a result",
-    "outofcore.resample_file": "takes files; see tests/outofcore",
     "play.Scene": "is a result",
     "play.Synthetic": "is a result",
     "play.explore": "starts a server",
@@ -354,18 +351,6 @@ def test_a_profile_counts_unknown_cells_and_measures_the_others(data):
     assert "nan" not in str(found)
     assert f"{hidden.sum()} unknown cells" in found._repr_html_()
     assert "unknown" not in imbalance.profile(X, y).to_frame()
-
-
-@pytest.mark.parametrize("kind", [MLROS, MLSMOTE, MLSOL])
-def test_files_get_the_unknown_cells_that_arrays_get(kind, data, tmp_path):
-    X, y, hidden, _ = data
-    holes = np.where(hidden, np.nan, y)
-    done = resample_file(X, tmp_path / "out.npy", kind(random_state=0), y=holes)
-    rows, labels = kind(random_state=0).fit_resample(X, holes)
-    assert_array_equal(np.load(done.path), rows)
-    assert_array_equal(done.y.toarray(), labels)
-    with pytest.raises(UnknownLabelsError, match="resample_file"):
-        resample_file(X, tmp_path / "none.npy", LPROS(), y=holes)
 
 
 def test_an_explanation_counts_known_ones(data):

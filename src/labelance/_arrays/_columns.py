@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from itertools import chain, islice, repeat
 from typing import Any
 
@@ -18,8 +17,8 @@ import scipy.sparse as sp
 from labelance._arrays import _torch
 from labelance._arrays._containers import is_blocks, is_dask, on_device, stored_values
 from labelance._arrays._dask import compute, cut_pairs, cut_rows, map_blocks
+from labelance._arrays._memory import row_blocks
 from labelance._arrays._sparse import narrow_indices
-from labelance._arrays._storage import copy_rows, gather_rows, row_blocks
 
 _CELLS = 1 << 20  # cells of sparse rows looked at together
 
@@ -223,8 +222,8 @@ def cells_by_column(X: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
 
 
 def copy_table(X: Any) -> Any:
-    """Return a copy of dense or sparse rows; of rows that are in a file, a file."""
-    return X.copy() if sp.issparse(X) else copy_rows(X, X.dtype)
+    """Return a copy of dense or sparse rows."""
+    return X.copy()
 
 
 def divide_columns(X: Any, width: np.ndarray) -> Any:
@@ -327,16 +326,6 @@ def bare_cells(X: Any) -> Any:
     return rows.shape, rows.indptr, rows.indices, rows.data
 
 
-def fingerprint(X: Any) -> str:
-    """Return what two tables, in memory or in files, share only if all of their cells are equal."""
-    found = blake2b(repr(X.shape).encode(), digest_size=16)
-    for array in (X.indptr, X.indices, X.data) if sp.issparse(X) else (X,):
-        found.update(array.dtype.str.encode())
-        for part in row_blocks(array):
-            found.update(np.ascontiguousarray(array[part]).data)
-    return found.hexdigest()
-
-
 def append_columns(X: Any, columns: np.ndarray) -> Any:
     """Return X with further columns on its right."""
     columns = columns.astype(X.dtype)
@@ -347,7 +336,7 @@ def append_columns(X: Any, columns: np.ndarray) -> Any:
 
 def gather_in_memory(X: Any, rows: np.ndarray) -> Any:
     """Return a few rows in the computer's own memory, or on the device where they are."""
-    return X.gather(rows) if is_blocks(X) else gather_rows(X, rows)
+    return X.gather(rows) if is_blocks(X) else X[rows]
 
 
 def bytes_per_row(X: Any) -> float:

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals.exceptions import DuplicateError
 
+from labelance._arrays._memory import row_blocks
 from labelance._arrays._sparse import narrow_indices
-from labelance._arrays._storage import copy_rows, gather_rows, new_zeros, row_blocks, storage_of
 from labelance._arrays._words import are_numbers, find_kind, is_free_text, text_error
 from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
@@ -83,9 +83,7 @@ def to_working_floats(values: np.ndarray) -> np.ndarray:
     """Return C-contiguous float32 (if it was float32 or shorter) or float64 values."""
     short = values.dtype in (np.float32, np.float16)
     dtype = np.dtype(np.float32 if short else np.float64)
-    if values.flags.c_contiguous and values.dtype == dtype:
-        return np.asarray(values)
-    return copy_rows(values, dtype)
+    return np.ascontiguousarray(values, dtype)
 
 
 def cast_like(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -104,9 +102,6 @@ def rows_below(X: np.ndarray, n_new: int) -> np.ndarray:
 
     `join_rows` then needs no third array. Memory that is never written to takes none.
     """
-    storage = storage_of(X)
-    if storage is not None:
-        return new_zeros((n_new, *X.shape[1:]), X.dtype, storage)
     return np.empty((len(X) + n_new, *X.shape[1:]), X.dtype)[len(X) :]
 
 
@@ -176,7 +171,7 @@ class DenseContainer(PlainContainer):
         """Return ``rows`` of the original (all if None), then the ``new`` clean rows."""
         if rows is None and new is not None:
             return self._close(join_rows(self.native, cast_like(new, self.native.dtype)))
-        kept = self.native.copy() if rows is None else gather_rows(self.native, rows)
+        kept = self.native.copy() if rows is None else self.native[rows]
         if new is not None:
             kept = np.concatenate([kept, cast_like(new, self.native.dtype)])
         return self._close(kept)

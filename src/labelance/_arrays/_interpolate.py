@@ -28,7 +28,6 @@ from labelance._arrays._containers import (
     sparse_rows,
 )
 from labelance._arrays._dask import DaskRows, even_edges
-from labelance._arrays._storage import gather_rows, new_zeros, storage_of
 from labelance._arrays._torch import interpolate_tensor
 from labelance._utils._kernel import inlined_kernel, kernel
 
@@ -84,7 +83,7 @@ def interpolate_rows(
     if sp.issparse(X):
         return _interpolate_sparse(X, pairs, rng, room=room)
     shape = len(seeds), X.shape[1]
-    out = rows_below(X, len(seeds)) if room else new_zeros(shape, X.dtype, storage_of(X))
+    out = rows_below(X, len(seeds)) if room else np.empty(shape, X.dtype)
     _interpolate_dense(X, pairs, rng, out)
     return out
 
@@ -178,8 +177,7 @@ def _interpolate_dense(
     step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
         block = slice(start, start + step)
-        A, B = gather_rows(X, seeds[block]), gather_rows(X, references[block])
-        out[block] = _between_dense(A, B, nominal, line, rng)
+        out[block] = _between_dense(X[seeds[block]], X[references[block]], nominal, line, rng)
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -26,7 +26,6 @@ from labelance._arrays._containers import (
 )
 from labelance._arrays._dask import open_dask
 from labelance._arrays._sparse import check_structure
-from labelance._arrays._storage import gather_rows
 from labelance._arrays._torch import (
     append_tensor,
     open_tensor,
@@ -265,7 +264,7 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
     if sp.issparse(container):
         return container.tocsr()[rows].asformat(container.format)
     if isinstance(container, np.ndarray):
-        return gather_rows(container, rows)
+        return container[rows]
     if is_tensor(container):
         return container[to_device(np.asarray(rows), container)]
     if is_blocks(container):

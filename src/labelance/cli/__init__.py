@@ -31,7 +31,7 @@ def _main(signals: Signals) -> None:
             optional_import(name, extra="cli", purpose="The command line")
     except MissingDependencyError as error:
         raise SystemExit(str(error)) from None
-    # A pool of Arrow's own keeps what it has read, beyond any --memory; this is read at its import.
+    # A pool of Arrow's own keeps what it has read; this is read at its import.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from labelance.cli._app import run
 

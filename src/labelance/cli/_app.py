@@ -63,7 +63,7 @@ app.command(
 app.command(
     "resample",
     epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "
-    "-o more.arff, or: labelance resample big.parquet --memory 2GB -o more.parquet",
+    "-o more.arff",
 )(resample)
 app.command(
     "compare", epilog="Example: labelance compare songs.csv more.csv --labels -3 -o both.html"

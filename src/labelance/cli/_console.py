@@ -110,15 +110,13 @@ def only_results_on_stdout() -> Iterator[None]:
 
 
 @contextmanager
-def report_kept_files(*files: Path, goes_on: Path | None = None) -> Iterator[None]:
+def report_kept_files(*files: Path) -> Iterator[None]:
     """Say, if Ctrl-C ends the block, which of the files it has written.
 
     Parameters
     ----------
     *files : Path
         What the block may write.
-    goes_on : Path, optional
-        A folder in which the same command continues if it is there.
     """
     before = [_version(file) for file in files]
     try:
@@ -126,8 +124,6 @@ def report_kept_files(*files: Path, goes_on: Path | None = None) -> Iterator[Non
     except KeyboardInterrupt:
         written = [str(file) for file, old in zip(files, before) if _version(file) != old]
         kept = f"after writing {', '.join(written)}" if written else "before anything was written"
-        if goes_on is not None and goes_on.exists():
-            kept += f"; the same command resumes, and {goes_on} has what is done"
         say(f"interrupted {kept}", to=errors)
         raise
 

@@ -23,7 +23,7 @@ import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils._messages import did_you_mean, is_number
 from labelance.cli._console import errors, say
 from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
-from labelance.exceptions import InputError, LabelanceWarning
+from labelance.exceptions import InputError, LabelanceWarning, TooManyRowsError
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 ABOUT_TEXTS = "Most rows have a (string|text) of their own"
 ABOUT_IDS = rf"{ABOUT_TEXTS}|.* counts the rows"
 STREAM = "-"  # standard input or output in place of a file
+DASK_PAGE = "user guide, page Dask"
+_MEMORY_PER_BYTE = 2  # of a file that is read; numbers in text take about as much as their digits
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
@@ -60,13 +62,6 @@ SubsampleOption = Annotated[
     typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0),
 ]
 MOST_ROWS = 50_000
-MemoryOption = Annotated[
-    str | None,
-    option(
-        "Work on a Parquet file, or a folder of them, that is larger than memory: take at most "
-        "this much memory, such as 2GB, and keep the rest on disk next to the result."
-    ),
-]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -150,6 +145,7 @@ class Source:
     def load(self) -> MultiLabelDataset:
         """Read a file or standard input, or load a dataset of the catalogue by name."""
         if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
+            _check_fits_memory(self.data)
             return self._read()
         name = self._name_in_catalogue()
         self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
@@ -178,39 +174,6 @@ class Source:
         if not os.path.isfile(self.data) or self.find_format() != "parquet":
             return {}
         return read_vectors(Path(self.data), ignore=split_names(self.ignore) or ())
-
-    @contextmanager
-    def open(self, memory: str | None) -> Iterator[tuple[MultiLabelDataset, dict[str, Any] | None]]:
-        """Load the data and vectors; features are on disk where a limit of memory is given."""
-        if memory is None:
-            yield self.load_mixed()
-            return
-        path, options = self.large_file()
-        with labelance.outofcore.open_dataset(path, memory=memory, **options) as dataset:
-            yield dataset, None
-
-    def large_file(self) -> tuple[Path, dict[str, Any]]:
-        """Return the path and options of Parquet that is read in blocks."""
-        problem = "With --memory, DATA must be a Parquet file or a folder of them"
-        if self.data == STREAM:
-            raise InputError(problem, "Got standard input", "Write it to a file first")
-        if self.data.lower().endswith((".npy", ".zarr", ".h5", ".hdf5")):
-            raise InputError(
-                problem,
-                f"{self.data} has features without labels",
-                "Pass both in Python: labelance.outofcore.resample_file(X, output, sampler, y=y)",
-            )
-        if not os.path.exists(self.data):
-            known = [info.name.lower() for info in labelance.datasets.list_datasets()]
-            if self.data.lower() in known:
-                found, cure = f"{self.data} is in the catalogue", "Remove --memory: it fits"
-            else:
-                found, cure = f"There is no {self.data!r}", "Check the path"
-            raise InputError(problem, found, cure)
-        self._refuse(
-            "format", "encoding", "categorical", "unknown", "protocol", "max_size", of="Parquet"
-        )
-        return Path(self.data), self._options()
 
     def add_to_code(self, code: str) -> str:
         """Return Python that loads the same data before it makes a model and fits it to X and y."""
@@ -266,14 +229,13 @@ class Source:
             options[name] = split_names(options[name])
         return {name: value for name, value in options.items() if value is not None}
 
-    def _refuse(self, *names: str, of: str = "") -> None:
-        """Raise for options that say how a file is read, where there is none, or one of a kind."""
+    def _refuse(self, *names: str) -> None:
+        """Raise for options that say how a file is read, where there is none."""
         for name in names:
             if getattr(self, name) is not None:
                 raise InputError(
                     f"--{name.replace('_', '-')} describes how a file is read",
-                    f"{self.data} is "
-                    + (f"{of}, read with --memory" if of else "a dataset of the catalogue"),
+                    f"{self.data} is a dataset of the catalogue",
                     f"Remove --{name.replace('_', '-')}",
                 )
 
@@ -283,7 +245,7 @@ class Source:
             path = os.path.join(self.data, inside[0] if inside else "FILE")
             cure = f"Name a file in it, for example {path}"
             if any(name.endswith(".parquet") for name in inside):
-                cure += "; resample, split and profile read all its Parquet files with --memory 2GB"
+                cure += f"; Dask reads all its Parquet files, see {DASK_PAGE}"
             return InputError(
                 "DATA must be a file or a dataset of the catalogue",
                 f"{self.data} is a folder",
@@ -338,7 +300,7 @@ def _flag(name: str) -> str:
 
 def measure(
     dataset: MultiLabelDataset,
-    vectors: dict[str, Any] | None,
+    vectors: dict[str, Any],
     *,
     n_neighbors: int,
     scale: Any,
@@ -346,13 +308,13 @@ def measure(
 ) -> ImbalanceProfile:
     """Profile the data of a command; 0 skips the neighbors, or takes all rows.
 
-    Texts are read, and ids left out, but for data on disk, whose vectors are None.
+    Texts are read, and ids left out.
     """
     from labelance.datasets._dataset import find_texts
 
     nominal: Any = dataset.categorical_features
     X, names = dataset.values, dataset.feature_names
-    if vectors or (vectors is not None and find_texts(dataset)):
+    if vectors or find_texts(dataset):
         X, nominal = join_vectors(dataset, vectors), None
     elif not dataset.n_features:
         X, nominal = None, None
@@ -399,6 +361,21 @@ def _standard_input(format: Format) -> Iterator[Path]:
         except InputError as error:
             named = (part.replace(str(path), "standard input") for part in error.args)
             raise type(error)(*named) from error
+
+
+def _check_fits_memory(data: str) -> None:
+    """Raise for a file that is larger than memory when it is read."""
+    from labelance._arrays._memory import available_memory, in_units
+
+    if data == STREAM:
+        return
+    needed, free = _MEMORY_PER_BYTE * os.path.getsize(data), available_memory()
+    if needed > free:
+        raise TooManyRowsError(
+            "The file must fit into memory",
+            f"{data} takes about {in_units(needed)} when it is read, and {in_units(free)} are free",
+            f"Use Dask in Python, which works in blocks ({DASK_PAGE}), or a sample of the rows",
+        )
 
 
 def _is_data_file(name: str) -> bool:
@@ -461,17 +438,6 @@ def keep_files(path: Path, force: bool) -> None:
             "Existing files are kept",
             "Use --force to overwrite it, or choose another name",
         )
-
-
-def check_parquet(*formats: Format) -> None:
-    """Refuse other formats than Parquet for results that are larger than memory."""
-    for format in formats:
-        if format != "parquet":
-            raise InputError(
-                "With --memory, the output must be a Parquet file",
-                f"The output format is {format}",
-                "Use a name such as out.parquet, and convert the file afterwards",
-            )
 
 
 def choose_format(source: Source, out: Path, to: Format | None) -> Format:

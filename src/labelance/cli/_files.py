@@ -24,7 +24,6 @@ from labelance.cli._data import (
     STREAM,
     ForceOption,
     JsonOption,
-    MemoryOption,
     NeighborsOption,
     ScaleOption,
     Source,
@@ -32,7 +31,6 @@ from labelance.cli._data import (
     ToOption,
     check_free,
     check_page,
-    check_parquet,
     choose_format,
     measure,
     option,
@@ -59,7 +57,6 @@ def describe(
     n_neighbors: NeighborsOption = 5,
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
-    memory: MemoryOption = None,
     top: TopOption = 20,
     json: JsonOption = False,
 ) -> None:
@@ -69,7 +66,8 @@ def describe(
     rare and outlier cells among each label's minority, of at most --subsample rows. With
     --missing-labels keep, known cells count, and each label's unknown cells are listed.
     """
-    with long_work("Reading", quiet=json) as tell, source.open(memory) as (dataset, vectors):
+    with long_work("Reading", quiet=json) as tell:
+        dataset, vectors = source.load_mixed()
         tell(f"Measuring {dataset.n_samples} rows")
         result = measure(
             dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
@@ -133,29 +131,13 @@ def split(
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     to: ToOption = None,
-    memory: MemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Split data into parts by iterative stratification, so that rare labels reach all of them."""
-    from labelance.outofcore._job import job_folder
-
     shares, files = _parse(sizes, output)
     order: Literal[1, 2] = 2 if pairs else 1
     formats = [choose_format(source, file, to) for file in files]
-    if memory is not None:
-        check_parquet(*formats)
-        path, options = source.large_file()
-        options |= {"sizes": shares, "order": order, "random_state": seed, "overwrite": force}
-        folder = job_folder(files[0])
-        with (
-            report_kept_files(*files, goes_on=folder),
-            long_work("Splitting", quiet=json),
-            rewording(_sizes_as_typed),
-        ):
-            n_rows = labelance.outofcore.split_file(path, files, memory=memory, **options)
-        _report_split(files, n_rows, as_json=json)
-        return
     for file in files:
         check_free(file, force)
     with report_kept_files(*files), long_work("Reading", quiet=json) as tell:
@@ -232,7 +214,6 @@ def profile(
     scale: ScaleOption = None,
     subsample: SubsampleOption = MOST_ROWS,
     title: TitleOption = None,
-    memory: MemoryOption = None,
     force: ForceOption = False,
 ) -> None:
     """Write a page about multi-label data: how imbalanced it is, label by label.
@@ -242,7 +223,8 @@ def profile(
     the imbalance: labelance advise DATA.
     """
     check_page(output, force)
-    with report_kept_files(output), source.open(memory) as (dataset, vectors):
+    with report_kept_files(output):
+        dataset, vectors = source.load_mixed()
         found = _measure(
             dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_text
 import re
 import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
@@ -32,11 +33,9 @@ from labelance.cli._data import (
     ForceOption,
     Format,
     JsonOption,
-    MemoryOption,
     Source,
     ToOption,
     check_free,
-    check_parquet,
     choose_format,
     option,
     reads_data,
@@ -49,7 +48,7 @@ from labelance.exceptions import InputError, LabelanceWarning
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
-    from labelance.sampling import SamplerTraits
+    from labelance.sampling import BaseMultiLabelSampler, SamplerTraits
 
 
 @reads_data
@@ -71,40 +70,31 @@ def resample(
         str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")
     ] = "cpu",
     to: ToOption = None,
-    memory: MemoryOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Resample a data file and write the result.
-
-    With --memory a Parquet file, or a folder of them, may be larger than memory. A run that was
-    ended, even killed, continues where it was when the same command is given again.
-    """
+    """Resample a data file and write the result."""
     check_free(output, force)
     sampler = _make_sampler(method, set_ or [], seed)
     _check_device(device)
-    if memory is not None:
-        if device != "cpu":
-            raise InputError(
-                "--memory and --device exclude each other",
-                f"Got --memory and --device {device}",
-                "Remove one of the two",
-            )
-        _resample_on_disk(sampler, source, output, to, memory, force=force, json=json)
-        return
     format = choose_format(source, output, to)
-    if _keeps_dates(sampler, source, output, format):
-        _resample_on_disk(sampler, source, output, to, "2GB", force=force, json=json)
-        return
+    dates = _find_dates(sampler, source, output, format) if device == "cpu" else []
+    if dates:
+        ignored = [*(split_names(source.ignore) or ()), *dates]
+        source = replace(source, ignore=",".join(ignored))
     with report_kept_files(output):
         with long_work("Reading", quiet=json) as tell:
             dataset = _load(source, sampler)
             whole = _whole_columns(dataset, source.find_format())
             tell(f"{type(sampler).__name__} on {dataset.n_samples} rows")
-            result = _resample(sampler, dataset, whole, device)
+            result, rows = _resample(sampler, dataset, whole, device)
             tell("Writing")
             tell_losses((result, format))
             written = write(result, output, format=format, force=force)
+            if dates:
+                from labelance.datasets.formats._parquet import copy_dates
+
+                copy_dates(Path(source.data), dates, rows, output)
         if not json:
             _tell_targets(sampler, dataset, result)
         _report(dataset.Y, result.Y, written, as_json=json, aside=str(output) == STREAM)
@@ -112,68 +102,59 @@ def resample(
 
 def _load(source: Source, sampler: Any) -> MultiLabelDataset:
     """Read the data; ids are no worry of a sampler that copies them and compares nothing."""
-    from labelance.outofcore._resample import check_no_texts, only_copies_rows
-
     with warnings.catch_warnings():
-        if only_copies_rows(sampler):
+        if _only_copies_rows(sampler):
             warnings.filterwarnings("ignore", ABOUT_IDS, LabelanceWarning)
         else:  # an error
             warnings.filterwarnings("ignore", ABOUT_TEXTS, LabelanceWarning)
         dataset = source.load()
-    check_no_texts(sampler, dataset, split_names(source.categorical) or ())
+    _check_no_texts(sampler, dataset, split_names(source.categorical) or ())
     return dataset
 
 
-def _keeps_dates(sampler: Any, source: Source, output: Path, format: Format) -> bool:
-    """Tell whether dates of a Parquet file go to another one, which the way in blocks does."""
-    from labelance.datasets.formats._parquet import has_dates
-    from labelance.outofcore._resample import only_copies_rows
-
+def _find_dates(sampler: Any, source: Source, output: Path, format: Format) -> list[str]:
+    """Return the dates of a Parquet file that go to another one as its rows are only copied."""
     path = Path(source.data)
-    return (
+    parquet_to_parquet = (
         format == "parquet"
         and str(output) != STREAM
         and path.is_file()
         and source.find_format() == "parquet"
-        and only_copies_rows(sampler)
-        and has_dates(path, split_names(source.ignore) or ())
     )
+    if not (parquet_to_parquet and _only_copies_rows(sampler)) or source.missing_labels == "drop":
+        return []
+    from labelance.datasets.formats._parquet import find_dates
+
+    return find_dates(path, split_names(source.ignore) or ())
 
 
-def _resample_on_disk(
-    sampler: Any,
-    source: Source,
-    output: Path,
-    to: Format | None,
-    memory: str,
-    *,
-    force: bool,
-    json: bool,
+def _only_copies_rows(sampler: BaseMultiLabelSampler) -> bool:
+    """Tell whether a sampler looks at no feature, so that these may be anything."""
+    return bool(sampler._validation_options().get("only_rows", False))
+
+
+def _check_no_texts(
+    sampler: BaseMultiLabelSampler, data: MultiLabelDataset, categorical: Collection[str] = ()
 ) -> None:
-    """Resample Parquet into another file, block by block."""
-    from labelance.outofcore._job import job_folder
+    """Raise for columns of texts and ids, which no sampler can mix.
 
-    path, options = source.large_file()
-    if str(output) == STREAM:
-        raise InputError(
-            "With --memory, the output must be a Parquet file",
-            "-o is -, standard output",
-            "Name a file, such as -o more.parquet",
-        )
-    check_parquet(choose_format(source, output, to))
-    folder = job_folder(output)
-    if folder.exists():
-        say(f"resuming the interrupted run in {folder}", to=errors)
-    with (
-        report_kept_files(output, goes_on=folder),
-        long_work(f"{type(sampler).__name__} on {path.name}", quiet=json),
-        errors_in_flags(_sampler_flags(sampler)),
-        rewording(_hint_at_settings),
-    ):
-        done = labelance.outofcore.resample_file(
-            path, output, sampler, memory=memory, overwrite=force, **options
-        )
-    _report(done.y_before, done.y, str(done.path), as_json=json, aside=False)
+    Their codes would pair the text of a row with another row's numbers and labels. ``categorical``
+    are columns that the caller calls so.
+    """
+    from labelance.datasets._dataset import find_texts
+
+    texts = {name: kind for name, kind in find_texts(data).items() if name not in categorical}
+    if _only_copies_rows(sampler) or not texts:
+        return
+    name, kind = max(texts.items(), key=lambda one: one[1] == "text")
+    what = "text" if kind == "text" else "an id"
+    ignored = list(texts)
+    raise InputError(
+        f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}",
+        "Most rows have a string of their own there",
+        "Vectorize text first, use a sampler that only copies rows (MLROS), or leave the column "
+        f"out with ignore={ignored[:5]}; the page Text of the user guide has models for text",
+    )
 
 
 def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
@@ -244,8 +225,6 @@ def _check_device(device: str) -> None:
 
 def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple[Any, Any]:
     """Copy the rows to a device, resample there, and copy the result back."""
-    if device == "cpu":
-        return sampler.fit_resample(dataset.values, dataset.Y)
     import scipy.sparse as sp
 
     from labelance._arrays._open import open_container
@@ -268,22 +247,69 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
 
 def _resample(
     sampler: Any, dataset: MultiLabelDataset, whole: NDArray[Any], device: str
-) -> MultiLabelDataset:
-    """Resample; new values in ``whole`` columns are rounded to integers."""
-    from labelance.outofcore._resample import adapt_sampler
+) -> tuple[MultiLabelDataset, NDArray[np.intp]]:
+    """Resample; new values in ``whole`` columns are rounded to integers.
+
+    Also return which rows the result has, where a sampler only copies rows.
+    """
     from labelance.sampling._base import warning_with_names
 
+    rows = np.arange(dataset.n_samples)
     with (
         errors_in_flags(_sampler_flags(sampler)),
         errors_with_names(dataset.feature_names, dataset.label_names),
         rewording(_hint_at_settings),
     ):
-        adapt_sampler(sampler, dataset)
+        _adapt_sampler(sampler, dataset)
         with warning_with_names(dataset.Y, dataset.label_names):
-            X, Y = _resample_on(sampler, dataset, device)
+            if device != "cpu":
+                X, Y = _resample_on(sampler, dataset, device)
+            elif _only_copies_rows(sampler):
+                numbers, Y = sampler.fit_resample(rows[:, np.newaxis], dataset.Y)
+                rows = numbers.ravel()
+                X = dataset.values[rows]
+            else:
+                X, Y = sampler.fit_resample(dataset.values, dataset.Y)
     # Between two integers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
-    return replace(dataset, values=X, Y=Y)
+    return replace(dataset, values=X, Y=Y), rows
+
+
+def _adapt_sampler(
+    sampler: BaseMultiLabelSampler, dataset: MultiLabelDataset
+) -> BaseMultiLabelSampler:
+    """Tell a sampler which features are nominal, and the numbers of labels that it names.
+
+    Values and Y of a dataset travel without names and categories.
+    """
+    from labelance._validation._categorical import mask_of_columns
+
+    if "resampler" in sampler.get_params(deep=False) and sampler.resampler is None:
+        sampler.set_params(resampler=sampler._second())
+    for name in sampler.get_params():
+        if name.rpartition("__")[2] == "categorical_features":
+            nominal, said = dataset.categorical_features, sampler.get_params()[name]
+            if said is not None:
+                nominal = nominal | mask_of_columns(said, len(nominal), dataset.feature_names)
+            sampler.set_params(**{name: nominal})
+    strategy = sampler.get_params().get("sampling_strategy")
+    if isinstance(strategy, (list, dict)):
+        number = {name: j for j, name in enumerate(dataset.label_names)}
+        _check_known_labels(strategy, number)
+        listed = [number.get(name, name) for name in strategy]
+        targets = dict(zip(listed, strategy.values())) if isinstance(strategy, dict) else listed
+        sampler.set_params(sampling_strategy=targets)
+    return sampler
+
+
+def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
+    for name in strategy:
+        if isinstance(name, str) and name not in number:
+            raise InputError(
+                "sampling_strategy must name labels of the data",
+                f"There is no label {name!r}",
+                f"{did_you_mean(name, number)}Correct the name. Labels: {show_names(number)}",
+            )
 
 
 def _sampler_flags(sampler: Any) -> dict[str, str]:

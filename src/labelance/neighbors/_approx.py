@@ -27,13 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows, sparse_rows
-from labelance._arrays._storage import (
-    gather_rows,
-    new_zeros,
-    return_freed_memory,
-    row_blocks,
-    storage_of,
-)
+from labelance._arrays._memory import return_freed_memory
 from labelance._utils._kernel import inlined_kernel, kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Scan, error_of
@@ -77,7 +71,7 @@ class Sample(NamedTuple):
 
     def recall(self, found: TopK) -> float:
         """Return the share of their nearest rows that are among those of all queries."""
-        return self.share(gather_rows(found.values, self.queries))
+        return self.share(found.values[self.queries])
 
     def share(self, distances: np.ndarray) -> float:
         """Return the same for the distances of these queries alone."""
@@ -371,7 +365,7 @@ def _divide_twice(points: np.ndarray, rows_per_cell: int, threads: int) -> Cells
     large, _ = divide(points, place_centers(points, n_large, threads), threads, keep_empty=True)
     centers, orders, sizes = [], [], []
     for rows in filter(len, np.split(large.order, large.edges[1:-1])):
-        inside = gather_rows(points, rows)
+        inside = points[rows]
         wanted = max(1, len(rows) // rows_per_cell)
         small, _ = divide(inside, place_centers(inside, wanted, threads), threads)
         centers.append(small.centers)
@@ -391,7 +385,7 @@ def _nearest_cells(cells: Cells, at_least: int, search: Search) -> np.ndarray:
     least = int(np.diff(cells.edges).min())
     wanted = min(n_cells, max(at_least, -(-2 * (search.k + 1) // least)))
 
-    nearest = new_zeros((n_cells, wanted), np.int64, search.storage)
+    nearest = np.empty((n_cells, wanted), np.int64)
 
     def work(start: int, stop: int) -> None:
         gaps = centers[start:stop] @ turned
@@ -434,8 +428,8 @@ def _look_further(search: Search, graph: np.ndarray, order: np.ndarray) -> TopK:
 
     def work(start: int, stop: int) -> TopK:
         queries = order[start:stop]
-        near = gather_rows(graph, queries)
-        far = gather_rows(graph, near.ravel()).reshape(len(near), -1)
+        near = graph[queries]
+        far = graph[near.ravel()].reshape(len(near), -1)
         rows = np.concatenate([near, far], axis=1, dtype=np.int64)
         return search.rank(queries, _list_once(rows, n))
 
@@ -450,11 +444,8 @@ def _both_ways(rows: np.ndarray, most: int) -> np.ndarray:
     """
     n, k = rows.shape
     short = np.int32 if n < 2**31 else np.int64
-    graph = new_zeros((n + 1, k + most), short, storage_of(rows))
-    for part in row_blocks(rows):
-        graph[:n, :k][part] = rows[part]
-        graph[:n, k:][part] = n
-    graph[n] = n
+    graph = np.full((n + 1, k + most), n, short)
+    graph[:n, :k] = rows
     _list_backward(graph, k, np.zeros(n, dtype=np.int32))
     return graph
 

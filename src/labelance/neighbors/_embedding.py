@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance._arrays._storage import gather_rows, new_zeros, storage_of
 from labelance.neighbors._distance import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)
@@ -70,7 +69,7 @@ class Embedding:
     def embed(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the rows of X, and their squared lengths (before ``unit``)."""
         n, d = X.shape
-        points = new_zeros((n, self.n_coordinates), self.dtype, storage_of(X))
+        points = np.zeros((n, self.n_coordinates), self.dtype)
         lengths = np.empty(n)
         for part in _parts(X):
             scaled = self.scale(X[part])
@@ -127,7 +126,7 @@ def choose_embedding(Q: np.ndarray, X: np.ndarray, metric: CompiledMetric) -> Em
         return plain
     if _all_whole(X, plain) and (Q is X or _all_whole(Q, plain)):
         return replace(plain, whole=True)
-    sample = gather_rows(X, np.arange(0, len(X), max(1, len(X) // _SAMPLE)))
+    sample = X[np.arange(0, len(X), max(1, len(X) // _SAMPLE))]
     return replace(plain, center=sample.mean(axis=0, dtype=np.float64))
 
 

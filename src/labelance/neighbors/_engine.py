@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from labelance._arrays._columns import has_missing
-from labelance._arrays._storage import return_freed_memory
+from labelance._arrays._memory import return_freed_memory
 from labelance._utils._messages import warn_user
 from labelance.exceptions import LongSearchWarning
 from labelance.neighbors._approx import (

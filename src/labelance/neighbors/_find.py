@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._arrays._columns import has_missing
+from labelance._arrays._memory import return_freed_memory, row_blocks
 from labelance._arrays._open import has_sparse_rows, kind_of, place_of, take_rows
-from labelance._arrays._storage import return_freed_memory, row_blocks
 from labelance._progress import show_progress
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
@@ -317,8 +317,7 @@ def check_works_on_disk(
         raise InputError(
             "Rows of a Dask collection can only be searched exactly",
             'Got algorithm="approx"',
-            "Omit algorithm, or search rows in memory, X.compute(), or in a file, "
-            "labelance.outofcore.resample_file(…)",
+            "Omit algorithm, or search rows in memory, X.compute()",
         )
     if isinstance(metric, str) and metric in INSTEAD:
         raise ContainerError(

@@ -11,7 +11,6 @@ from typing import Self
 
 import numpy as np
 
-from labelance._arrays._storage import gather_rows
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, scan_block
 from labelance.neighbors._embedding import Embedding, Points, embed_all
@@ -33,7 +32,7 @@ class GemmEngine(CandidateEngine):
         scan_block(scores, first, self.search.own[start:stop], start, self.bounds, scan)
 
     def only(self, queries: np.ndarray) -> Self:
-        points = replace(self.points, queries=gather_rows(self.points.queries, queries))
+        points = replace(self.points, queries=self.points.queries[queries])
         return replace(super().only(queries), points=points)
 
 

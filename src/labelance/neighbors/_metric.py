@@ -23,8 +23,8 @@ from labelance._arrays._columns import (
     shift_exponents,
 )
 from labelance._arrays._containers import to_dense
+from labelance._arrays._memory import split_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
-from labelance._arrays._storage import gather_rows, split_rows, storage_of
 from labelance.exceptions import ContainerError, InputError
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (
@@ -198,28 +198,16 @@ class FeatureMetric:
             return paired_distances(self.metric, A, B, self.params)
         if kind_of(A) == "device":
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
-        storage = storage_of(A) or storage_of(B)
-        in_file = storage is not None
-        size = (A.itemsize + B.itemsize) * A.shape[1] if in_file else _BYTES_PER_PAIR
         out = np.empty(len(rows_a))
-        for part in split_rows(len(rows_a), size, storage):
-            pairs = A, B, rows_a[part], rows_b[part]
-            out[part] = self._paired(*(_gather_pairs(*pairs) if in_file else pairs))
+        for part in split_rows(len(rows_a), _BYTES_PER_PAIR):
+            out[part] = self._paired(A, B, rows_a[part], rows_b[part])
         return out
 
     def _paired(self, A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
-        """Measure pairs of rows in memory."""
+        """Measure a block of pairs of rows."""
         m = len(rows_a)
         only = Candidates(rows_b[:, np.newaxis], np.ones(m, dtype=np.int64))
         return self.rank(A, rows_a, B, np.full(m, -1), only, 1).values[:, 0]
-
-
-def _gather_pairs(
-    A: np.ndarray, B: np.ndarray, rows_a: np.ndarray, rows_b: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Copy pairs of rows, which may be in files, to memory."""
-    each = np.arange(len(rows_a))
-    return gather_rows(A, rows_a), gather_rows(B, rows_b), each, each
 
 
 def _learn(

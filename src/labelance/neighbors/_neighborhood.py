@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from pickle import PicklingError
 from typing import Any
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labelance._arrays._columns import fingerprint
-from labelance._arrays._storage import Storage
-from labelance._utils._checksums import is_intact, keep_file
 from labelance.exceptions import InputError
 
 
@@ -138,45 +131,6 @@ class Neighborhood:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Neighborhood, (self.indices, self.distances, self.recall_)  # a copy is locked too
-
-
-def remember_neighbors(
-    storage: Storage | None, search: Callable[[], Neighborhood], X: Any, *asked: Any
-) -> Neighborhood:
-    """Return what a search finds, or what it found in an interrupted run.
-
-    Only a run on data larger than memory keeps what it finds; others search.
-
-    Parameters
-    ----------
-    storage : Storage or None
-        Where data larger than memory is.
-    search : callable
-        Searches the rows.
-    X : array or CSR array
-        Clean rows.
-    *asked : Any
-        All else that decides what is found: number of neighbors, metric, algorithm. A result is
-        found again by a hash of these and of the rows.
-    """
-    if storage is None or not storage.keeps:
-        return search()
-    try:
-        key = joblib.hash([fingerprint(X), *asked])
-    except (PicklingError, AttributeError, TypeError):  # such as a lambda: no one can compare it
-        return search()
-    path = storage.folder / f"neighbors-{key}.json"
-    arrays = path.with_suffix(".indices.npy"), path.with_suffix(".distances.npy")
-    if all(map(is_intact, (path, *arrays))):
-        indices, distances = (storage.load(file, "r") for file in arrays)
-        return Neighborhood(indices, distances, json.loads(path.read_text())["recall"])
-    found = search()
-    for file, array in zip(arrays, (found.indices, found.distances)):
-        with keep_file(file) as temporary:
-            np.save(temporary, array)
-    with keep_file(path) as temporary:
-        temporary.write_text(json.dumps({"recall": found.recall_}))
-    return found
 
 
 def _locked(array: np.ndarray) -> np.ndarray:

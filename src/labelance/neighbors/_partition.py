@@ -30,7 +30,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._arrays._storage import gather_rows, storage_of
 from labelance._utils._kernel import kernel
 from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
@@ -39,7 +38,6 @@ from labelance.neighbors._search import Search, for_each_block, log_engine
 from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
-_BYTES_PER_ROW = 96  # of numbers, lengths and bounds while rows are divided and scanned
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it is moved
 _DRAWS = 8  # in which centers are drawn that lie far from those before
@@ -74,11 +72,6 @@ class Error(NamedTuple):
 
     share: float
     tiny: float
-
-
-def bytes_beside_files(n_rows: int) -> int:
-    """Return what a search among dense rows of a file keeps in memory, if they are many."""
-    return _BYTES_PER_ROW * n_rows if n_rows >= _MANY_ROWS else 0
 
 
 def suits_cells(search: Search) -> bool:
@@ -151,9 +144,7 @@ def arrange(search: Search, points: Points, cells: Cells) -> tuple[Points, Cells
 
 
 def _reorder(points: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Bring points into another order: in place, a few columns at a time, unless in a file."""
-    if storage_of(points) is not None:  # which is read by whole rows
-        return gather_rows(points, order)
+    """Bring points into another order in place, a few columns at a time."""
     for columns in _few_columns(points):
         points[:, columns] = points[order, columns]
     return points
@@ -163,7 +154,7 @@ def place_centers(points: np.ndarray, n_centers: int, threads: int) -> np.ndarra
     """Return centers by a few rounds of k-means on a sample, always the same."""
     rng = np.random.default_rng(0)
     size = min(len(points), _ROWS_PER_CENTER * n_centers)
-    sample = gather_rows(points, np.sort(rng.choice(len(points), size, replace=False)))
+    sample = points[np.sort(rng.choice(len(points), size, replace=False))]
     return _move_centers(
         sample, sample[np.sort(rng.choice(size, n_centers, replace=False))], threads
     )
@@ -303,7 +294,7 @@ class CellEngine(ABC):
     def run(self) -> TopK:
         """Return the nearest rows of all queries."""
         edges = self.blocks()
-        results = new_results(len(self.groups.order), self.search.k, self.search.storage)
+        results = new_results(len(self.groups.order), self.search.k)
 
         def work(first: int, last: int) -> None:
             for group, start, stop in edges[first:last]:
@@ -342,8 +333,8 @@ class CellEngine(ABC):
         """Scan the rows of cells for lines of the queries from ``start`` on, where needed."""
         first, sizes = self.cells.edges[cells], np.diff(self.cells.edges)[cells]
         rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        queries = gather_rows(self.points.queries, start + lines) * self.points.embedding.weights()
-        scores = queries @ gather_rows(self.points.corpus, rows).T
+        queries = self.points.queries[start + lines] * self.points.embedding.weights()
+        scores = queries @ self.points.corpus[rows].T
         own = self._own(start + lines)
         needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
         _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)

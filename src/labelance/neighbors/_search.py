@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn import get_config
 
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import kind_of, take_rows
-from labelance._arrays._storage import Storage, gather_rows, storage_of
 from labelance._progress import loop, note
 from labelance._utils._kernel import kernel
 from labelance.neighbors._distance import all_distances
@@ -65,11 +63,6 @@ class Search:
         return kind_of(self.X)
 
     @cached_property
-    def storage(self) -> Storage | None:
-        """Where large arrays of the search are: where the rows are."""
-        return storage_of(self.X)
-
-    @cached_property
     def embedding(self) -> Embedding:
         """How dense rows without missing values become points."""
         return choose_embedding(self.Q, self.X, self.metric.compiled)
@@ -80,26 +73,7 @@ class Search:
 
     def rank(self, queries: np.ndarray, candidates: Candidates) -> TopK:
         """Return the k nearest among the candidates of each query, measured exactly."""
-        # One line serves all queries, and is read from its first row to its last.
-        if self.storage is None or len(candidates.rows) == 1:
-            return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
-        found = new_top_k(len(queries), self.k)
-        share = self.storage.block_bytes // self.threads  # all threads do this at once
-        most = max(1, share // (self.X.itemsize * self.X.shape[1]))
-        for part in _cut_lists(candidates.counts, most):
-            lists = Candidates(candidates.rows[part], candidates.counts[part])
-            found.rows[part], found.values[part] = self._rank_gathered(queries[part], lists)
-        return found
-
-    def _rank_gathered(self, queries: np.ndarray, candidates: Candidates) -> TopK:
-        """Do so for rows of a file: those that are measured together are copied to memory first."""
-        counts = candidates.counts
-        lists = candidates.rows[:, : counts.max()]
-        rows = np.unique(lists[np.arange(lists.shape[1]) < counts[:, np.newaxis]])
-        Q, X = gather_rows(self.Q, queries), gather_rows(self.X, rows)
-        own, near = _places(rows, self.own[queries]), Candidates(_places(rows, lists), counts)
-        found = self.metric.rank(Q, np.arange(len(queries)), X, own, near, self.k)
-        return TopK(np.where(found.rows < 0, -1, rows[found.rows]), found.values)
+        return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
 
     def run_blocks(
         self, work: Callable[[int, int], TopK], most: int, order: np.ndarray | None = None
@@ -109,7 +83,7 @@ class Search:
         It counts queries in an ``order``, if there is one; what is joined is in their own.
         """
         m = self.Q.shape[0]
-        found = new_results(m, self.k, self.storage)
+        found = new_results(m, self.k)
 
         def fill(start: int, stop: int) -> None:
             block = slice(start, stop) if order is None else order[start:stop]
@@ -130,18 +104,6 @@ class Search:
 def spread_rows(n: int, most: int) -> np.ndarray:
     """Return at most ``most`` of n row numbers, spread over all, always the same."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-
-
-def _cut_lists(counts: np.ndarray, most: int) -> list[slice]:
-    """Return slices of lists that have about ``most`` entries together, or one list each."""
-    edges = np.flatnonzero(np.diff(np.cumsum(counts) // most)) + 1
-    return [slice(*pair) for pair in pairwise([0, *edges.tolist(), len(counts)])]
-
-
-def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return where wanted numbers are among ascending ones, -1 where they are not."""
-    places = np.searchsorted(rows, wanted)
-    return np.where(rows[np.minimum(places, len(rows) - 1)] == wanted, places, -1)
 
 
 def log_engine(search: Search, engine: str) -> None:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelance._arrays._storage import Storage, new_zeros
 from labelance._utils._kernel import inlined_kernel
 
 
@@ -36,10 +35,9 @@ def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
     return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
 
 
-def new_results(queries: int, k: int, storage: Storage | None) -> TopK:
-    """Return a place for the top-k of all queries of a search, which may be large."""
-    shape = queries, k
-    return TopK(new_zeros(shape, np.int64, storage), new_zeros(shape, np.float64, storage))
+def new_results(queries: int, k: int) -> TopK:
+    """Return a place for the top-k of all queries of a search."""
+    return TopK(np.zeros((queries, k), np.int64), np.zeros((queries, k)))
 
 
 @inlined_kernel

@@ -2,7 +2,6 @@
 
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
-    BlockwiseDraw,
     Draw,
     Resampled,
     ResamplingPlan,
@@ -53,7 +52,6 @@ __all__ = [
     "RHwHUS",
     "RHwROS",
     "RHwRSMT",
-    "BlockwiseDraw",
     "RemedialHwR",
     "Resampled",
     "ResamplingPlan",

@@ -22,9 +22,9 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from labelance._arrays._columns import peek_columns
 from labelance._arrays._containers import column_counts
-from labelance._arrays._labels import LabelSets, mark_unknown
-from labelance._arrays._open import RowsContainer, stack_rows
-from labelance._arrays._storage import return_freed_memory, storage_of
+from labelance._arrays._labels import LabelSets
+from labelance._arrays._memory import return_freed_memory
+from labelance._arrays._open import RowsContainer
 from labelance._progress import show_progress
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
 from labelance._utils._messages import warn_user
@@ -37,7 +37,6 @@ from labelance._validation._features import MissingPolicy, check_no_missing
 from labelance._validation._labels import (
     TOGETHER,
     check_all_known,
-    take_unknown,
     validate_labels,
 )
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
@@ -51,7 +50,6 @@ from labelance.neighbors._find import (
     warn_of_dominant_columns,
 )
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.neighbors._neighborhood import remember_neighbors
 from labelance.sampling._explain import Explanation, count_changes
 
 
@@ -176,66 +174,6 @@ class Resampled:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockwiseDraw:
-    """One resampling that is carried out in blocks of rows, each when it is wanted.
-
-    Where the result is larger than memory it can be written as it goes; one block below the
-    other is what `ResamplingPlan.draw` returns at once, but for the index of a pandas frame.
-
-    Attributes
-    ----------
-    data : Data
-        The clean data.
-    drawn : Draw
-        Which rows are kept, and which are new.
-    """
-
-    data: Data
-    drawn: Draw
-
-    @property
-    def n_kept(self) -> int:
-        """The rows that are rows of X: kept ones and clones."""
-        return self.data.n_samples if self.drawn.rows is None else len(self.drawn.rows)
-
-    @property
-    def n_rows(self) -> int:
-        """The rows of the result."""
-        return self.n_kept + (0 if self.drawn.Y_new is None else self.drawn.Y_new.shape[0])
-
-    @property
-    def Y(self) -> sp.csr_array:
-        """The clean labels of all rows of the result, NaN where they are unknown."""
-        drawn = self.drawn
-        Y = drawn.Y_rows
-        if Y is None:
-            Y = self.data.Y if drawn.rows is None else self.data.Y[drawn.rows]
-        if drawn.Y_new is not None:
-            Y = stack_rows(Y, drawn.Y_new)
-        added, hidden = self.n_rows - self.n_kept, (drawn.unknown_rows, drawn.unknown_new)
-        return mark_unknown(Y, self.data.join_unknown(drawn.rows, added, *hidden))
-
-    def block(self, start: int, stop: int) -> tuple[Any, Any]:
-        """Return X and y of the rows from ``start`` to ``stop`` of the result."""
-        drawn, n_kept = self.drawn, self.n_kept
-        kept = slice(min(start, n_kept), min(stop, n_kept))
-        rows = np.arange(kept.start, kept.stop) if drawn.rows is None else drawn.rows[kept]
-        Y_rows = None if drawn.Y_rows is None else drawn.Y_rows[kept]
-        unknown_rows = take_unknown(drawn.unknown_rows, kept)
-        if drawn.Y_new is None or stop <= n_kept:
-            return self.data.restore(rows, Y_rows, unknown_rows=unknown_rows)
-        new = slice(max(start, n_kept) - n_kept, stop - n_kept)
-        return self.data.restore(
-            rows,
-            Y_rows,
-            drawn.X_new[new],
-            drawn.Y_new[new],
-            unknown_rows,
-            take_unknown(drawn.unknown_new, new),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class ResamplingPlan:
     """All that does not depend on chance; draw from it as often as you like.
 
@@ -282,19 +220,6 @@ class ResamplingPlan:
             ``X`` and ``y`` in the containers of the input, and where the rows come from.
         """
         return _materialize(self._draw(random_state), self.data, self.n_samples)
-
-    def draw_blockwise(self, random_state: RandomStateLike = None) -> BlockwiseDraw:
-        """Return one resampled data set whose rows are made block by block.
-
-        Parameters
-        ----------
-        random_state : int, RandomState, Generator or None
-            Where the random numbers of this draw come from; the same rows as of `draw`.
-        """
-        check_recipe(self.sampler)
-        drawn = self._draw(random_state)
-        assert isinstance(drawn, Draw)
-        return BlockwiseDraw(self.data, drawn)
 
     def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
         with show_progress(self.sampler.verbose):
@@ -666,30 +591,13 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
             k = int(self.k_neighbors) if isinstance(self.k_neighbors, Integral) else None
             check_neighborhood(given, data.X, metric, k, caller=type(self).__name__)
             return given
-        return remember_neighbors(
-            storage_of(data.X),
-            lambda: resolve_neighbors(
-                self.k_neighbors,
-                data.X,
-                metric,
-                algorithm=self.algorithm,
-                n_jobs=self.n_jobs,
-                caller=type(self).__name__,
-            ),
-            data.X,
+        return resolve_neighbors(
             self.k_neighbors,
+            data.X,
             metric,
-            self.algorithm,
-        )
-
-
-def check_recipe(sampler: BaseMultiLabelSampler) -> None:
-    """Raise for a sampler that gives whole tables, which may be larger than memory."""
-    if not sampler._supports_blocks:
-        raise InputError(
-            "A blockwise draw needs a sampler that reports the rows it keeps and makes",
-            f"{type(sampler).__name__} returns whole tables only",
-            "Apply the samplers inside it one after the other",
+            algorithm=self.algorithm,
+            n_jobs=self.n_jobs,
+            caller=type(self).__name__,
         )
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._arrays._storage import check_fits_memory
+from labelance._arrays._memory import check_fits_memory
 from labelance._progress import track
 from labelance._utils._compat import Interval
 from labelance._validation._data import Data

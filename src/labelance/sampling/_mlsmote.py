@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import stack_rows, take_rows
-from labelance._arrays._storage import storage_of
 from labelance._progress import track
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
@@ -22,7 +21,6 @@ from labelance.exceptions import InputError
 from labelance.imbalance._local import Variant
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
-from labelance.neighbors._neighborhood import remember_neighbors
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
 from labelance.sampling._label_vote import (
     CandidateRows,
@@ -423,8 +421,7 @@ class MLSMOTE(NeighborSampler):
         """Return the neighbors inside a bag, as places in it; distances are learned there too."""
         metric = self._feature_metric(X_bag, data.categorical)
         k = min(self.k_neighbors, X_bag.shape[0] - 1)
-        search = partial(search_neighbors, X_bag, k, metric, n_jobs=self.n_jobs)
-        return remember_neighbors(storage_of(data.X), search, X_bag, k, metric).indices
+        return search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
 
     def _candidates(
         self,

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from labelance._arrays._columns import places_in
 from labelance._arrays._containers import compact_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._arrays._storage import gather_rows, split_rows, storage_of
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
@@ -347,10 +346,7 @@ class MLSOL(NeighborSampler):
         seeds = choose_seeds(plan.weights, budget, rng, near=data.X)
         around = plan.neighborhood.indices
         places = rng.integers(around.shape[1], size=budget)
-        references = np.empty(budget, dtype=around.dtype)
-        for part in split_rows(budget, around[:1].nbytes, storage_of(around)):
-            near = gather_rows(around, seeds[part])
-            references[part] = near[np.arange(len(near)), places[part]]
+        references = around[seeds, places]
         line = self.interpolation == "line"
         X_new = interpolate_rows(
             data.X, seeds, references, data.categorical, rng, line=line, room=True

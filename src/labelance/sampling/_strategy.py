@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._columns import bytes_per_row
 from labelance._arrays._containers import column_counts
-from labelance._arrays._storage import check_fits_memory, storage_of
+from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._messages import did_you_mean
 from labelance._validation._data import Data
@@ -329,7 +329,7 @@ def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     size = features + bytes_per_row(data.Y) + _PROVENANCE
-    check_fits_memory(n_new, size, caller=caller, cure=_FEWER, storage=storage_of(data.X))
+    check_fits_memory(n_new, size, caller=caller, cure=_FEWER)
 
 
 def check_number_limit(n: int, *, caller: str) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance._arrays._cells import iterate_columns
+from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
@@ -73,154 +72,6 @@ def read_index(path: Path) -> list[str] | None:
         frame = source.read(names).to_pandas(ignore_metadata=True)
     texts = (frame[name].astype(str).where(frame[name].notna(), "") for name in names)
     return [", ".join(levels) for levels in zip(*texts)]
-
-
-def list_parquet(path: Path) -> list[Path]:
-    """Return the Parquet files of a folder, part.2 before part.10; a file is the only one.
-
-    Hidden files, and those that begin with an underscore, are what other programs wrote about the
-    folder.
-    """
-    if not path.is_dir():
-        return [path]
-    files = (file for file in path.iterdir() if file.suffix.lower() in PARQUET_SUFFIXES)
-    found = sorted((file for file in files if file.name[0] not in "._"), key=_by_number)
-    if not found:
-        raise InputError(
-            "The folder must hold Parquet files",
-            f"There is none in {path}",
-            "Pass the folder that holds them; open zarr arrays first in Python: "
-            "zarr.open_array(path, mode='r')",
-        )
-    return found
-
-
-def _by_number(path: Path) -> list[str | int]:
-    """Return a key that sorts numbers in names by their value."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", path.name)]
-
-
-class ParquetBlocks:
-    """A Parquet file, or a folder of them, read in blocks as `read_parquet` would read each.
-
-    Parameters
-    ----------
-    file : TextFile
-        The file, or the folder.
-    block_bytes : int
-        How many bytes the numbers of a block may take.
-    ignore : sequence of str
-        Columns to leave out.
-    keep_dates : bool
-        Read dates and times as numbers that `restore_dates` turns back, for those who only copy
-        rows; else they are refused.
-
-    Attributes
-    ----------
-    dates : dict of str to pyarrow.DataType
-        The columns of dates and times that are kept.
-    """
-
-    def __init__(
-        self,
-        file: TextFile,
-        block_bytes: int,
-        ignore: Sequence[str] = (),
-        *,
-        keep_dates: bool = False,
-    ) -> None:
-        pa, self._parquet = _pyarrow()
-        self.file = file
-        self.group_sizes: list[int] = []
-        self._groups: list[tuple[TextFile, int]] = []  # the file of each, and its number there
-        self._files = [replace(file, path=path) for path in list_parquet(file.path)]
-        schema = self._read_metadata(self._files[0])
-        for other in self._files[1:]:
-            _check_no_other_columns(other, self._read_metadata(other), self._files[0], schema)
-        with _reading(file):
-            schema = _leave_out(file, pa, schema, ignore)
-            self._texts = _check_types(file, pa, schema)
-            check_no_repeated_names(file, schema.names)
-            self.bytes_per_row = BYTES_PER_NUMBER * len(schema.names)
-            self._block_rows = max(1, block_bytes // self.bytes_per_row)
-            self._schema, self._words = schema, _words_about(file, schema)
-            self.dates = _find_dates(schema) if keep_dates else {}
-            self.is_sparse = bool(self._words.get("sparse"))
-            nominal = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-            self._words["categories"] = {
-                name: self._find_words(name) for name in [*self._texts, *nominal]
-            }
-
-    def read_header(self) -> Table:
-        """Return the columns without a row."""
-        return self._to_table(self._schema.empty_table())
-
-    def read_group(self, group: int) -> Iterator[Table]:
-        """Yield the blocks of a row group."""
-        pa, _ = _pyarrow()
-        file, number = self._groups[group]
-        with _reading(file), self._open(file) as source:
-            names = self._schema.names
-            batches = source.iter_batches(
-                self._block_rows, row_groups=[number], columns=names, use_threads=False
-            )
-            for batch in batches:
-                yield self._to_table(pa.Table.from_batches([batch]).select(names))
-
-    def _read_metadata(self, file: TextFile) -> Any:
-        """Add the row groups of a file; return its schema."""
-        with _reading(file), self._parquet.ParquetFile(file.path) as source:
-            metadata = source.metadata
-            numbers = range(metadata.num_row_groups)
-            self.group_sizes += [metadata.row_group(number).num_rows for number in numbers]
-            self._groups += [(file, number) for number in numbers]
-            return source.schema_arrow
-
-    def _to_table(self, table: Any) -> Table:
-        for name, kind in self.dates.items():
-            place = table.column_names.index(name)
-            numbers = _number_dates(self.file, name, table.column(place), kind)
-            table = table.set_column(place, name, numbers)
-        return _to_table(self.file, table, self._words, set(self._texts))
-
-    def _find_words(self, name: str) -> tuple[str, ...] | None:
-        """Return all words of a column, in the order of their codes in the whole file."""
-        pa, _ = _pyarrow()
-        columns = []
-        for file in self._files:
-            with _reading(file), self._open(file) as source:
-                columns.append(source.read([name], use_threads=False))
-        column = pa.concat_tables(columns).column(0)
-        known = self._words.get("categories", {}).get(name)
-        return _from_arrow(self.file, name, column, known, is_text=name in self._texts)[1]
-
-    def _open(self, file: TextFile) -> Any:
-        # A small buffer for each column; else a whole row group is read at once.
-        return self._parquet.ParquetFile(
-            file.path, read_dictionary=self._texts, buffer_size=_BUFFER
-        )
-
-
-def _check_no_other_columns(file: TextFile, schema: Any, first: TextFile, expected: Any) -> None:
-    """Raise for a file of a folder that has other columns than the first one."""
-    for here, there in zip_longest(_describe_columns(schema), _describe_columns(expected)):
-        if here != there:
-            raise file.error(
-                None,
-                f"All files of a folder must have the same columns, as in {first.path.name}",
-                f"It has {here or 'no more'} where {first.path.name} has {there or 'no more'}",
-                "Rewrite it like the others, or move it to another folder",
-            )
-
-
-def _describe_columns(schema: Any) -> list[str]:
-    """Return the names and types of columns; all numbers are one type, as they are read."""
-    pa, _ = _pyarrow()
-    types = (field.type for field in schema)
-    kinds = (
-        f" ({kind})" if _is_text(pa, kind) or pa.types.is_dictionary(kind) else "" for kind in types
-    )
-    return [f"{name!r}{kind}" for name, kind in zip(schema.names, kinds)]
 
 
 @contextmanager
@@ -306,53 +157,29 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def has_dates(path: Path, ignore: Sequence[str] = ()) -> bool:
-    """Tell whether a Parquet file has columns of dates or times, but for some columns."""
+def find_dates(path: Path, ignore: Sequence[str] = ()) -> list[str]:
+    """Return the columns of dates or times of a Parquet file, but for some columns."""
     pa, parquet = _pyarrow()
     file = TextFile(path)
     with _reading(file), parquet.ParquetFile(path) as source:
-        return bool(_find_dates(_leave_out(file, pa, source.schema_arrow, ignore)))
+        schema = _leave_out(file, pa, source.schema_arrow, ignore)
+    return [field.name for field in schema if pa.types.is_temporal(field.type)]
 
 
-def _find_dates(schema: Any) -> dict[str, Any]:
-    pa, _ = _pyarrow()
-    return {
-        field.name: field.type
-        for field in schema
-        if pa.types.is_temporal(field.type) and not pa.types.is_interval(field.type)
-    }
-
-
-def _number_dates(file: TextFile, name: str, column: Any, kind: Any) -> Any:
-    """Return dates as the numbers that Arrow has for them, if floats hold these exactly."""
-    pa, _ = _pyarrow()
-    whole = column.cast(_integers(kind)).cast(pa.int64())
-    numbers = whole.cast(pa.float64(), safe=False)
-    if not numbers.cast(pa.int64(), safe=False).equals(whole):
-        raise file.error(
-            None,
-            "Dates are stored as numbers of up to 16 digits",
-            f"{name!r} ({kind}) has longer ones",
-            "Store it in microseconds, or remove this column",
-        )
-    return numbers
-
-
-def _integers(kind: Any) -> Any:
-    """Return the integers that a type of dates is made of."""
-    pa, _ = _pyarrow()
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
-
-
-def restore_dates(table: Any, dates: Mapping[str, Any]) -> Any:
-    """Return a table in which numbers are the dates again that `ParquetBlocks` read as such."""
-    pa, _ = _pyarrow()
-    for name, kind in dates.items():
-        place = table.column_names.index(name)
-        numbers = pa.array(table.column(place).to_numpy(), from_pandas=True)  # NaN is missing
-        column = numbers.cast(pa.int64()).cast(_integers(kind)).cast(kind)
-        table = table.set_column(place, pa.field(name, kind), column)
-    return table
+def copy_dates(source: Path, names: Sequence[str], rows: NDArray[np.intp], path: Path) -> None:
+    """Add columns of another Parquet file, where they stand there, to one of copies of its rows."""
+    _, parquet = _pyarrow()
+    table = parquet.read_table(path)
+    with parquet.ParquetFile(source) as file:
+        order = file.schema_arrow.names
+        dates = file.read(names).take(rows)
+    labels = json.loads(table.schema.metadata[METADATA_KEY])["labels"]
+    known = {*names, *table.column_names} - set(labels)
+    features = [name for name in order if name in known]
+    for name in names:
+        table = table.add_column(features.index(name), name, dates[name])
+    with replace_when_done(path) as temporary:
+        parquet.write_table(table, temporary)
 
 
 def write_parquet(data: MultiLabelDataset, out: BinaryIO) -> None:

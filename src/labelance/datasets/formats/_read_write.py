@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -40,7 +40,7 @@ from labelance.datasets.formats._labels import (
 )
 from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
-from labelance.datasets.formats._parquet import ParquetBlocks, read_parquet, write_parquet
+from labelance.datasets.formats._parquet import read_parquet, write_parquet
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning
 
@@ -260,20 +260,20 @@ def read_multilabel(
     )
     if "categorical" in takes:  # other formats declare categories
         check_no_decimal_commas(file, data, categorical or (), "\t" if kind == "tsv" else separator)
-        warn_of_identifiers(data, categorical or ())
+        _warn_of_identifiers(data, categorical or ())
     elif kind == "parquet" and found.labels is None:  # files of our own declare categories
-        warn_of_identifiers(data)
+        _warn_of_identifiers(data)
     return data
 
 
-def warn_of_identifiers(
+def _warn_of_identifiers(
     data: MultiLabelDataset, categorical: Collection[str] | None = None
 ) -> None:
     """Warn of columns that count rows or have another string in most, such as names of things.
 
     ``categorical`` are those meant to be so; None where a format has no such option.
     """
-    # The first rows and the last one tell, and values may be an array in a file.
+    # The first rows and the last one tell.
     n, dense = data.n_samples, data.n_samples > 0 and not data.is_sparse
     first: Any = np.asarray(data.values[:_ROWS_THAT_TELL]).T if dense else ()
     last: Any = data.values[-1] if dense else ()
@@ -307,121 +307,6 @@ def warn_of_identifiers(
                 f"{what.format(shown)}. Leave it out with ignore={names[:5]}{more}.",
                 LabelanceWarning,
             )
-
-
-class DatasetBlocks:
-    """The rows of a Parquet file in blocks, as `read_multilabel` would read each.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, or a folder of files with the same columns.
-    block_bytes : int
-        How many bytes the numbers of a block may take.
-    keep_dates : bool
-        Whether dates and times are kept as numbers, for samplers that only copy rows.
-    labels, present, missing_labels, multi_class, label_separator, ignore
-        As for `read_multilabel`; rows cannot be dropped.
-
-    Attributes
-    ----------
-    group_sizes : list of int
-        The rows of every row group.
-    bytes_per_row : int
-        What the numbers of a row take.
-    dates : dict
-        The Arrow types of the columns of dates and times that are kept.
-    """
-
-    def __init__(
-        self,
-        path: str | PathLike[str],
-        *,
-        block_bytes: int,
-        keep_dates: bool = False,
-        labels: Labels = None,
-        present: str | Collection[str] | None = None,
-        missing_labels: MissingLabels | None = None,
-        multi_class: MultiClass | None = None,
-        label_separator: str | None = None,
-        ignore: Sequence[str] | None = None,
-    ) -> None:
-        _check_no_other_formats(Path(path))
-        policies = {
-            "labels": labels,
-            "present": present,
-            "missing_labels": missing_labels,
-            "multi_class": multi_class,
-            "label_separator": label_separator,
-            "ignore": ignore,
-        }
-        _check_policies({name: policy for name, policy in policies.items() if policy is not None})
-        if missing_labels == "keep":
-            raise InputError(
-                "Labels of a file that is read in blocks must be 0 or 1",
-                "Got missing_labels='keep'",
-                "Read the file with read_multilabel, or take missing labels for absent with "
-                "missing_labels='negative'",
-            )
-        if missing_labels == "drop":
-            raise InputError(
-                "Data larger than memory keep all their rows",
-                "Got missing_labels='drop'",
-                "Use missing_labels='negative', or drop the rows first",
-            )
-        file = TextFile(Path(path), max_size=find_budget(Path(path)))
-        self._source = source = ParquetBlocks(
-            file, block_bytes, ignore or (), keep_dates=keep_dates
-        )
-        self.group_sizes, self.bytes_per_row = source.group_sizes, source.bytes_per_row
-        self.dates = source.dates
-        self._options = (
-            labels,
-            present,
-            missing_labels or "error",
-            multi_class or "error",
-            label_separator,
-        )
-        if source.is_sparse:
-            raise InputError(
-                "Data larger than memory must have dense features",
-                f"{path} declares sparse features",
-                "Omit memory=…: sparse features in Parquet fit into memory",
-            )
-
-    def read_header(self) -> MultiLabelDataset:
-        """Return names and categories, without a row."""
-        return split_labels(self._source.read_header(), *self._options)
-
-    def warn_of_identifiers(self, data: MultiLabelDataset) -> None:
-        """Warn of ids among the columns of all rows, as `read_multilabel` does."""
-        if self._source.read_header().labels is None:
-            warn_of_identifiers(data)
-
-    def read_group(self, group: int) -> Iterator[MultiLabelDataset]:
-        """Yield the rows of a row group in blocks."""
-        for table in self._source.read_group(group):
-            yield split_labels(table, *self._options)
-
-
-def _check_no_other_formats(path: Path) -> None:
-    """Raise for a file that is not Parquet, and tell how it becomes Parquet."""
-    if path.is_dir():
-        return
-    format = _SUFFIXES.get(path.suffix.lower())
-    if format == "parquet":
-        return
-    cure = "Write it as Parquet first, or omit memory=…"
-    if format == "csv":
-        cure = (
-            "Make a Parquet folder of it first, with pyarrow.dataset as ds: ds.write_dataset("
-            f"ds.dataset({str(path)!r}, format='csv'), {path.stem!r}, format='parquet')"
-        )
-    raise InputError(
-        "Data larger than memory must be a Parquet file, or a folder of them",
-        f"{path} has another format",
-        cure,
-    )
 
 
 def _warn_of_plain_file(path: Path) -> None:

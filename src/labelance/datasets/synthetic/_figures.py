@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._arrays._storage import check_fits_memory
+from labelance._arrays._memory import check_fits_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance.exceptions import InputError
 

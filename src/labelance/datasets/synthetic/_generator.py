@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.sparse import csc_array, csr_array
 
 from labelance._arrays._cells import label_dtype
-from labelance._arrays._storage import check_fits_memory
+from labelance._arrays._memory import check_fits_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance.datasets.synthetic._groups import (
     Concepts,
