@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from contextlib import nullcontext
 from html import escape
 from itertools import count
 
@@ -28,8 +29,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from labelance import advise
-from labelance._progress import Board, show_progress
+from labelance import _progress, advise
+from labelance._progress import show_progress
 from labelance._validation._data import validate_data
 from labelance.advice import CandidateResult
 from labelance.advice._code import write_expression, write_imports
@@ -594,19 +595,30 @@ def test_rows_in_which_a_label_is_unknown_are_not_chosen_for_it():
     assert (rows < 6).sum() >= 5
 
 
-def test_progress_shows_the_description_and_every_candidate():
+def test_progress_shows_the_description_and_every_candidate(monkeypatch):
     seen = {}
 
-    class Heard(Board):
-        def advance(self, loop, n):
-            seen[loop.what] = seen.get(loop.what, 0) + n
+    class Bar:
+        def __init__(self, *, desc, **options):
+            self.desc = desc
+            seen.setdefault(desc, 0)
 
-        def show(self, loop):
-            seen.setdefault(loop.what, 0)
-            return super().show(loop)
+        def __enter__(self):
+            return self
 
+        def __exit__(self, *error):
+            pass
+
+        def get_lock(self):
+            return nullcontext()
+
+        def update(self, n):
+            seen[self.desc] += n
+
+    monkeypatch.setattr(_progress, "is_interactive", lambda **where: True)
+    monkeypatch.setattr(_progress, "_bars", lambda process: Bar)
     X, y = make_multilabel_imbalanced(100, n_labels=3, random_state=0)
-    with show_progress(1, Heard(draws=False)):
+    with show_progress(1):
         advice = advise(X, y, estimator=KNeighborsClassifier(5), budget=2)
     tried = [one for one in advice.outcomes if one.name not in advice.design.omitted]
     assert next(iter(seen)) == "Describing"

@@ -3,8 +3,6 @@
 import pickle
 import tracemalloc
 import warnings
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -288,24 +286,6 @@ def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkey
     assert "as asked for, with a recall of" in near
     assert "all pairs, as bounds of cells would leave" in pairs
     assert "an inverted index, as rows are sparse" in index
-
-
-def test_an_approximate_search_that_takes_long_does_not_recommend_itself(always_cells, monkeypatch):
-    advice = []
-
-    def loop(*arguments, **options):
-        advice.append(options["advice"])
-        return nullcontext(SimpleNamespace(advance=lambda rows: None))
-
-    monkeypatch.setattr("labelance.neighbors._search.loop", loop)
-    monkeypatch.setattr("labelance.neighbors._search._QUERIES", 10)
-    for X in (ROWS["no clusters"], texts()):
-        find_neighbors(X, 5, algorithm="approx")
-        assert any("Fewer rows" in line for line in advice)
-        assert not any("approx" in line for line in advice)
-        find_neighbors(X, 5)
-        assert any("approx" in line for line in advice)
-        advice.clear()
 
 
 def test_other_methods_are_refused():

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelance import __version__
+from labelance._progress import above_bars
 from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
@@ -102,7 +103,8 @@ def root(
 def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
     """Print a warning as one line for people, without the place in our code."""
     text = f"warning: {reworded(str(message))}"
-    errors.print(text, style="yellow", highlight=False, soft_wrap=True, markup=False)
+    with above_bars():
+        errors.print(text, style="yellow", highlight=False, soft_wrap=True, markup=False)
 
 
 def run() -> None:

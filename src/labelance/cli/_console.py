@@ -17,8 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
-from labelance._progress import Board, is_interactive, show_progress
-from labelance.cli._flags import reworded
+from labelance._progress import heading, show_progress
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -171,9 +170,7 @@ def print_table(
 def long_work(description: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Show what a command is at, with the loops of the library that take their time.
 
-    The block gets a function that changes the description. In a pipe only what takes over a
-    minute is shown; ``quiet`` is silent.
+    The block gets a function that changes the description. ``quiet`` is silent, as a pipe is.
     """
-    board = Board(draws=is_interactive(), heading=description, reword=reworded)
-    with show_progress(not quiet, board):
-        yield lambda description: setattr(board, "heading", description)
+    with show_progress(not quiet), heading(description) as tell:
+        yield tell

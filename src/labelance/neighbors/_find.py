@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -34,7 +33,7 @@ from labelance.neighbors._distance import Metric
 from labelance.neighbors._engine import run_approx, run_exact
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
-from labelance.neighbors._search import FEWER, Search
+from labelance.neighbors._search import Search
 from labelance.neighbors._topk import TopK
 
 Algorithm = Literal["auto", "exact", "approx"]
@@ -98,8 +97,7 @@ def find_neighbors(
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
     verbose : int, default=0
-        1 shows on a terminal how far the search is and how long it still takes; elsewhere only
-        a search of over a minute is shown, on standard error.
+        1 shows on a terminal or in a notebook how far the search is and how long it still takes.
 
     Returns
     -------
@@ -254,7 +252,7 @@ def search_neighbors(
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
-    found = run_approx(replace(search, advice=FEWER)) if algorithm == "approx" else None
+    found = run_approx(search) if algorithm == "approx" else None
     nearest = run_exact(search) if found is None else found.nearest
     if found is not None and found.recall < _LOW_RECALL:
         _warn_of_low_recall(found.recall)

@@ -309,7 +309,6 @@ class CellEngine(ABC):
             threads=self.search.threads,
             what="Searching neighbors",
             unit="cells",
-            advice=self.search.advice,
         )
         return results
 

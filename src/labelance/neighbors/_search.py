@@ -28,16 +28,6 @@ _QUERIES, _QUERIES_PAIRWISE = 64, 256  # of brute force, in a block
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
 _WORTH_TELLING = 10_000  # rows, whose search takes longer than reading a line
 
-# The ways out of a search that takes over a minute: of an exact one, and of an approximate one.
-SOONER = (
-    "Fewer rows take less: half of them a quarter of the time. algorithm='approx' finds "
-    "nearly all neighbors much faster, and a torch tensor on a GPU is searched there."
-)
-FEWER = (
-    "Fewer rows take less: half of them about half of the time. A torch tensor on a GPU is "
-    "searched there."
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Search:
@@ -49,7 +39,6 @@ class Search:
     k: int
     metric: FeatureMetric
     threads: int
-    advice: str = SOONER
     warns: bool = False  # where the exact search takes minutes
 
     @property
@@ -96,7 +85,6 @@ class Search:
             threads=self.threads,
             what="Searching neighbors",
             unit="rows",
-            advice=self.advice,
         )
         return found
 
@@ -121,13 +109,12 @@ def for_each_block(
     threads: int,
     what: str,
     unit: str,
-    advice: str = "",
 ) -> list[Any]:
     """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
     edges = [(start, min(start + block, n)) for start in range(0, n, block)]
     if len(edges) == 1:
         return [work(*edges[0])]
-    with loop(what, n, unit, advice=advice, warm_up=threads) as progress:
+    with loop(what, n, unit) as progress:
 
         def count(start: int, stop: int) -> Any:
             result = work(start, stop)
