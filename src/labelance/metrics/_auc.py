@@ -1,7 +1,7 @@
 """Areas under the ROC and the precision-recall curve of every label."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,24 +66,6 @@ def label_areas(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> Labe
     return LabelAreas(_auc_roc(counts), _auc_pr(counts))
 
 
-@overload
-def macro_auc_roc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    average: Literal["macro"] = ...,
-    undefined: Undefined = ...,
-    n_jobs: int | None = ...,
-) -> float: ...
-@overload
-def macro_auc_roc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    average: None,
-    undefined: Undefined = ...,
-    n_jobs: int | None = ...,
-) -> Values: ...
 def macro_auc_roc(
     y_true: Any,
     y_score: Any,
@@ -91,7 +73,7 @@ def macro_auc_roc(
     average: Average = "macro",
     undefined: Undefined = "nan",
     n_jobs: int | None = None,
-) -> float | Values:
+) -> Any:
     """Mean over labels of the area under the ROC curve; ties between scores count half.
 
     Parameters
@@ -134,24 +116,6 @@ def macro_auc_roc(
     return _settle(_auc_roc(counts), counts, average, undefined, y_true, caller="macro_auc_roc")
 
 
-@overload
-def macro_auc_pr(
-    y_true: Any,
-    y_score: Any,
-    *,
-    average: Literal["macro"] = ...,
-    undefined: Undefined = ...,
-    n_jobs: int | None = ...,
-) -> float: ...
-@overload
-def macro_auc_pr(
-    y_true: Any,
-    y_score: Any,
-    *,
-    average: None,
-    undefined: Undefined = ...,
-    n_jobs: int | None = ...,
-) -> Values: ...
 def macro_auc_pr(
     y_true: Any,
     y_score: Any,
@@ -159,7 +123,7 @@ def macro_auc_pr(
     average: Average = "macro",
     undefined: Undefined = 0,
     n_jobs: int | None = None,
-) -> float | Values:
+) -> Any:
     """Mean over labels of the area under the precision-recall curve, by steps.
 
     The area is the average precision: the sum over distinct thresholds of the gain in recall
@@ -243,7 +207,7 @@ def _settle(
     y_true: Any,
     *,
     caller: str,
-) -> float | Values:
+) -> Any:
     """Apply the caller's choice for undefined labels, and average."""
     check_average(average)
     known = np.broadcast_to(np.asarray(counts.size) > 0, of_labels.shape)

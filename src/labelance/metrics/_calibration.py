@@ -1,7 +1,7 @@
 """Are the scores probabilities? Brier loss and calibration error of every label."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,11 +130,7 @@ def _bin_known(
     )
 
 
-@overload
-def macro_brier_loss(y_true: Any, y_score: Any, *, average: Literal["macro"] = ...) -> float: ...
-@overload
-def macro_brier_loss(y_true: Any, y_score: Any, *, average: None) -> Values: ...
-def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -> float | Values:
+def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -> Any:
     """Mean over labels of the mean squared difference of probability and label.
 
     Smaller is better. Always saying a label's share p costs p(1 - p), which is little for a rare
@@ -182,19 +178,6 @@ def brier_of_labels(Y: csr_array, scores: Scores, unknown: csr_array | None = No
     return ((scores**2).sum(axis=0, dtype=np.float64) + change) / n_known
 
 
-@overload
-def macro_calibration_error(
-    y_true: Any,
-    y_score: Any,
-    *,
-    average: Literal["macro"] = ...,
-    n_bins: int = ...,
-    strategy: Binning = ...,
-) -> float: ...
-@overload
-def macro_calibration_error(
-    y_true: Any, y_score: Any, *, average: None, n_bins: int = ..., strategy: Binning = ...
-) -> Values: ...
 def macro_calibration_error(
     y_true: Any,
     y_score: Any,
@@ -202,7 +185,7 @@ def macro_calibration_error(
     average: Average = "macro",
     n_bins: int = 10,
     strategy: Binning = "uniform",
-) -> float | Values:
+) -> Any:
     """Mean over labels of the expected calibration error.
 
     The rows are put into bins of like score; in each bin the mean score is compared with the

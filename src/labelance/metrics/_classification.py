@@ -1,7 +1,7 @@
 """Measures of 0/1 predictions: by label, averaged over labels, over all cells, over rows."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,29 +111,13 @@ def _ones(Y: csr_array, axis: int) -> Counts:
     return np.asarray(Y.sum(axis=axis, dtype=np.int64)).ravel()
 
 
-@overload
-def macro_f1(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: Literal["macro"] = ...,
-    zero_division: float = ...,
-) -> float: ...
-@overload
-def macro_f1(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: None,
-    zero_division: float = ...,
-) -> Values: ...
 def macro_f1(
     y_true: Any,
     y_pred: Any,
     *,
     average: Average = "macro",
     zero_division: float = 0,
-) -> float | Values:
+) -> Any:
     """Mean over all labels of F = 2TP / (2TP + FP + FN).
 
     Parameters
@@ -169,29 +153,13 @@ def macro_f1(
     return _average(confusion.f1(zero_division=zero_division), average)
 
 
-@overload
-def macro_g_mean(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: Literal["macro"] = ...,
-    zero_division: float = ...,
-) -> float: ...
-@overload
-def macro_g_mean(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: None,
-    zero_division: float = ...,
-) -> Values: ...
 def macro_g_mean(
     y_true: Any,
     y_pred: Any,
     *,
     average: Average = "macro",
     zero_division: float = 0,
-) -> float | Values:
+) -> Any:
     """Mean over all labels of the geometric mean of recall and specificity.
 
     Parameters
@@ -218,29 +186,13 @@ def macro_g_mean(
     return _average(confusion.g_mean(zero_division=zero_division), average)
 
 
-@overload
-def macro_balanced_accuracy(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: Literal["macro"] = ...,
-    zero_division: float | None = ...,
-) -> float: ...
-@overload
-def macro_balanced_accuracy(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    average: None,
-    zero_division: float | None = ...,
-) -> Values: ...
 def macro_balanced_accuracy(
     y_true: Any,
     y_pred: Any,
     *,
     average: Average = "macro",
     zero_division: float | None = None,
-) -> float | Values:
+) -> Any:
     """Mean over all labels of the mean of recall and specificity.
 
     Parameters

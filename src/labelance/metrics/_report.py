@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,28 +150,6 @@ class ImbalanceReport:
         )
 
 
-@overload
-def imbalance_report(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    y_train: Any = ...,
-    y_score: Any = ...,
-    label_names: Sequence[str] | None = ...,
-    zero_division: float = ...,
-    output_dict: Literal[False] = ...,
-) -> ImbalanceReport: ...
-@overload
-def imbalance_report(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    y_train: Any = ...,
-    y_score: Any = ...,
-    label_names: Sequence[str] | None = ...,
-    zero_division: float = ...,
-    output_dict: Literal[True],
-) -> dict[str, dict[str, float]]: ...
 def imbalance_report(
     y_true: Any,
     y_pred: Any,
@@ -181,7 +159,7 @@ def imbalance_report(
     label_names: Sequence[str] | None = None,
     zero_division: float = 0,
     output_dict: bool = False,
-) -> ImbalanceReport | dict[str, dict[str, float]]:
+) -> Any:
     """Report precision, recall, specificity, G-mean, F, IRLbl and support of every label.
 
     The multi-label counterpart of imbalanced-learn's ``classification_report_imbalanced``.
