@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, required=True)
     parser.add_argument("--datasets", default="flags,emotions,genbase,enron,yeast")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--store", type=Path, default=Path("authors.db"))
+    parser.add_argument("--store", type=Path, default=Path("authors.store"))
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     rows, spent = [], []

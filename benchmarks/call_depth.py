@@ -66,7 +66,7 @@ def make_calls() -> dict[str, Callable[[], Any]]:
 
     def run_one_cell() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            run_study(study, f"{folder}/results.db", executor="serial")
+            run_study(study, f"{folder}/results.store", executor="serial")
 
     return {
         "MLSOL().fit_resample(frame, y)": lambda: MLSOL(random_state=0).fit_resample(frame, y),

@@ -42,7 +42,7 @@ from labelance.datasets import read_multilabel
 from labelance.datasets._rda import read_rda
 from labelance.datasets.formats._labels import read_label_names
 from labelance.exceptions import LabelanceError
-from labelance.study import import_results, load_study
+from labelance.study import load_study
 
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
 MAX_MEMORY = 16_000_000
@@ -245,7 +245,6 @@ TARGETS = {
         Target("xml", read_labels, change_text),
         Target("rda", lambda path, rng: read_rda(path.read_bytes(), path.name), change_rda),
         Target("plan", read_plan, change_text),
-        Target("store", lambda path, rng: import_results(path).frame(), change_bytes),
     )
 }
 
@@ -254,7 +253,7 @@ def run_case(target: Target, seed: int, case: int, folder: Path) -> str:
     """Run a case; return "read", "refused" or what went wrong and where."""
     content, name, rng = target.make(seed, case)
     for old in folder.iterdir():
-        old.unlink()  # SQLite leaves files beside its own
+        old.unlink()
     path = folder / name
     path.write_bytes(content)
     try:

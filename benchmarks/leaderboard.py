@@ -1,7 +1,7 @@
 """Run the study leaderboard in pieces: a process for a dataset and learner, the cheap ones first.
 
-    python benchmarks/leaderboard.py --store board.db --jobs 16 --seconds 540
-    python benchmarks/leaderboard.py --store practice.db --plan practice --learners Boosting \\
+    python benchmarks/leaderboard.py --store board.store --jobs 16 --seconds 540
+    python benchmarks/leaderboard.py --store practice.store --plan practice --learners Boosting \\
         --datasets birds,genbase,yeast --repeats 1
 
 `labelance study run leaderboard` does the same in one process a fold, dataset by dataset. This
@@ -70,7 +70,7 @@ def run_pieces(options: argparse.Namespace) -> None:
     with TemporaryDirectory(dir=options.store.absolute().parent, prefix="pieces-") as folder:
 
         def store_of(pair: tuple[str, str]) -> Path:
-            return Path(folder, f"{pair[0]}-{pair[1]}.db")
+            return Path(folder, f"{pair[0]}-{pair[1]}.store")
 
         def do(pair: tuple[str, str]) -> None:
             cells = {cell for cell in study.cells() if (cell.dataset, cell.learner) == pair}
@@ -79,10 +79,10 @@ def run_pieces(options: argparse.Namespace) -> None:
 
         for pair in {(cell.dataset, cell.learner) for cell in done}:
             part = study.only(datasets=[pair[0]], learners=[pair[1]])
-            Store(store_of(pair)).take(Store(options.store).rows(part), [])
+            Store(store_of(pair)).add(Store(options.store).rows(part))
         with ThreadPoolExecutor(options.jobs) as threads:
             list(threads.map(do, pieces(study, options.most)))
-        merge_results(sorted(Path(folder).glob("*.db")), options.store)
+        merge_results(sorted(Path(folder).glob("*.store")), options.store)
     status = Store(options.store, read_only=True).status(study)
     failed = sum(one == "failed" for one in status.values())
     print(f"{len(status) - failed} of {len(study.cells())} cells done, {failed} failed")

@@ -133,7 +133,7 @@ def _left_behind(pid: int, folder: Path) -> str:
         os.killpg(pid, signal.SIGKILL)
         return "processes stay behind"
     strangers = {path.name for path in folder.iterdir()} - {
-        "labelance-demo.png", "more.npz", "quick.db", "quick.db-wal", "quick.db-shm",
+        "labelance-demo.png", "more.npz", "quick.store",
     }  # fmt: skip
     if strangers:
         return f"left behind: {', '.join(sorted(strangers))}"

@@ -1,6 +1,6 @@
 """Results of the study leaderboard to commit, and the picture of the page on it.
 
-    python benchmarks/state_of_the_art.py results/leaderboard --stores board.db more.db
+    python benchmarks/state_of_the_art.py results/leaderboard --stores board.store more.store
     python benchmarks/state_of_the_art.py results/leaderboard --draw docs/_static
 
 The first command adds what is finished in some stores to the exported study, to ``measures.csv``
@@ -35,7 +35,7 @@ def export(stores: list[Path], folder: Path) -> None:
     """Add what is finished in some stores to the results in a folder."""
     there = [folder] if (folder / "results.csv").exists() else []
     with TemporaryDirectory() as place:
-        new, store = Path(place, "new.db"), Path(place, "all.db")
+        new, store = Path(place, "new.store"), Path(place, "all.store")
         merge_results(stores, new)
         merge_results([*there, new], store)
         results = export_results(store, folder)

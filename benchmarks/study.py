@@ -19,7 +19,7 @@ COMMAND = "from labelance.cli import main; main()"
 def run(preset: str) -> None:
     """Run a study into a store that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["study", "run", preset, "--executor", "serial", "--store", f"{folder}/results.db"]
+        words = ["study", "run", preset, "--executor", "serial", "--store", f"{folder}/s.store"]
         subprocess.run(
             [sys.executable, "-c", COMMAND, *words, "--json"],
             check=True,

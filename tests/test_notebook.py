@@ -21,7 +21,7 @@ from labelance.decisions import (
 from labelance.imbalance import labelsets, local_distribution
 from labelance.metrics import imbalance_report
 from labelance.neighbors import find_neighbors
-from labelance.study import Forecast, import_results
+from labelance.study import import_results
 from labelance.study.statistics import compare
 
 N_LABELS = 30
@@ -54,9 +54,6 @@ RESULTS = {
     "thresholds": lambda: find_thresholds(Y, SCORES),
     "guarantees": lambda: guarantee_recall(Y, SCORES, too_few="never"),
     "calibration": lambda: find_calibration(Y, SCORES),
-    "forecast": lambda: Forecast(
-        50, 3, 1, 12.5, {(name, "MLkNN"): 2.0 for name in NAMES}, {}, {("a", "b"): "<i>"}
-    ),
     "budget": lambda: decide_within_budget(SCORES, per_row=2, random_state=0),
     "compare": lambda: compare(RNG.normal(size=(20, 12)), methods=NAMES[:12], correction="holm"),
 }  # fmt: skip

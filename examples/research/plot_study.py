@@ -26,7 +26,7 @@ chosen = [quick.method(name) for name in ("Default", "MLSOL", "EMLSMOTE", "EMLSO
 study = replace(quick, name="mine", methods=(*chosen, bagging)).only(learners=["MLkNN"], repeats=1)
 
 with tempfile.TemporaryDirectory() as folder:
-    store = Path(folder) / "results.db"
+    store = Path(folder) / "results.store"
     outcome = run_study(study, store, executor="serial")
     results = read_results(study, store)
 print(f"{outcome.done} cells done, {outcome.failed} failed")

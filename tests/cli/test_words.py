@@ -522,7 +522,7 @@ def test_near_names_are_asked_for(tmp_path):
 
 
 def test_a_part_of_a_study_that_is_not_there_names_its_flag(call, tmp_path):
-    command = ("study", "run", "quick", "--store", tmp_path / "quick.db")
+    command = ("study", "run", "quick", "--store", tmp_path / "quick.store")
     for part, name in (("methods", "MLSLO"), ("learners", "BRR"), ("datasets", "flag")):
         code, _, said = call(*command, f"--{part}", name)
         assert code == 1

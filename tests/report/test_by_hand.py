@@ -26,7 +26,7 @@ MEASURES = {"F-measure": "macro_f1", "AUC-ROC": "macro_auc_roc", "AUCPR": "macro
 )
 def test_the_quick_study_runs(part, cells, tmp_path):
     study = load_study("quick").only(**part, repeats=1)
-    outcome = run_study(study, tmp_path / "quick.db", executor="serial")
+    outcome = run_study(study, tmp_path / "quick.store", executor="serial")
     assert (outcome.done, outcome.failed) == (cells, 0)
 
 

@@ -59,8 +59,8 @@ def main():
     np.savez_compressed(folder / "expected.npz", **expected)
     quick = load_study("quick")
     study = quick.only(datasets=[quick.datasets[0].name], learners=["MLkNN"], repeats=1)
-    run_study(study, folder / "study.db", executor="serial")
-    export_results(folder / "study.db", folder / "results")
+    run_study(study, folder / "study.store", executor="serial")
+    export_results(folder / "study.store", folder / "results")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 import pickle
 import pkgutil
-import shutil
-import sqlite3
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +16,6 @@ from sklearn.exceptions import InconsistentVersionWarning
 import labelance
 from labelance import MLROS
 from labelance._utils._pickles import MarksVersion
-from labelance.exceptions import StudyError
 from labelance.study import import_results
 
 VERSIONS = sorted(path for path in Path(__file__).parent.iterdir() if path.name[0].isdigit())
@@ -44,21 +41,12 @@ def test_models_open_and_predict_the_same(folder, name):
 
 
 @by_version
-def test_results_open_as_store_and_as_folder(folder, tmp_path):
-    store = shutil.copy(folder / "study.db", tmp_path)
-    stored, exported = import_results(store), import_results(folder / "results")
+def test_results_open_as_store_and_as_folder(folder):
+    stored = import_results(folder / "study.store")
+    exported = import_results(folder / "results")
     assert len(stored.rows) == len(exported.rows) > 1
     assert stored.study == exported.study
     assert [row["macro_f1"] for row in stored.rows] == [row["macro_f1"] for row in exported.rows]
-
-
-def test_a_store_of_another_version_says_what_to_do(tmp_path):
-    store = shutil.copy(VERSIONS[-1] / "study.db", tmp_path)
-    with sqlite3.connect(store) as db:
-        db.execute("PRAGMA user_version = 999")
-    db.close()
-    with pytest.raises(StudyError, match=r"has version 999.*Install the version"):
-        import_results(store)
 
 
 @pytest.mark.parametrize("saved_by", ["99.0", None])

@@ -1,8 +1,11 @@
 """Small studies on made data."""
 
+import json
+
 import pytest
 
 from labelance.study import Component, DataSource, load_study, read_results, run_study
+from labelance.study._store import _write
 
 
 def _source(name, n_samples, seed):
@@ -24,7 +27,7 @@ def tiny():
 @pytest.fixture(scope="session")
 def tiny_store(tiny, tmp_path_factory):
     """The tiny study, run in this process without any disturbance."""
-    path = tmp_path_factory.mktemp("study") / "tiny.db"
+    path = tmp_path_factory.mktemp("study") / "tiny.store"
     outcome = run_study(tiny, path, executor="serial")
     assert (outcome.done, outcome.failed, outcome.left) == (56, 0, 0)
     return path
@@ -38,3 +41,28 @@ FIGURES += ["macro_auc_pr", "n_undefined", "n_train", "n_resampled", "member_dis
 def figures():
     """All of a table of results that must not depend on how it was computed."""
     return lambda study, store: read_results(study, store)[FIGURES]
+
+
+@pytest.fixture(scope="session")
+def change_rows():
+    """Edit the rows of a store, each by a function; where that returns False, the row goes."""
+
+    def change(store, edit):
+        for path in (store / "folds").glob("*.json"):
+            rows = json.loads(path.read_text().partition("\n")[2])
+            _write(path, [row for row in rows if edit(row) is not False])
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def change_plan():
+    """Edit the plans of a store as an attacker would, with a hash that is right."""
+
+    def change(store, edit):
+        for path in (store / "plans").glob("*.json"):
+            kept = json.loads(path.read_text().partition("\n")[2])
+            edit(kept["plan"])
+            _write(path, kept)
+
+    return change

@@ -379,7 +379,7 @@ def test_figures_of_labels_give_micro_f_and_hold_the_ranking(tiny, tiny_store):
 
 
 def test_figures_of_labels_that_an_older_version_kept_are_fewer(tiny, tiny_store, tmp_path):
-    before = tmp_path / "before.db"
+    before = tmp_path / "before.store"
     Store(before).add(
         {**row, "labels": pack(unpack(row["labels"])[:3])} for row in Store(tiny_store).rows(tiny)
     )

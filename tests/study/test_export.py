@@ -3,7 +3,6 @@
 import json
 import math
 import shutil
-import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -28,7 +27,7 @@ from labelance.study import (
     to_toml,
 )
 from labelance.study._results import choose_study, studies_of
-from labelance.study._study import plan_of
+from labelance.study._store import cell_of
 
 
 def written(study, folder, name="plan.toml"):
@@ -103,11 +102,11 @@ def test_results_belong_to_what_a_file_says(tiny, tiny_store, tmp_path):
     cell = here.cells()[0]
     assert here.config(cell) == there.config(cell) != other.config(cell)
     for study in (here, there):
-        Store(tmp_path / "s.db").remember(study, _plan(study))
+        Store(tmp_path / "s.store").remember(study)
     (tmp_path / "a/x.csv").unlink()  # a store is read without the data
-    assert choose_study(Store(tmp_path / "s.db")).config(cell) == here.config(cell)
-    Store(tmp_path / "s.db").remember(other, _plan(other))
-    assert len(studies_of(Store(tmp_path / "s.db"))) == 2
+    assert choose_study(Store(tmp_path / "s.store")).config(cell) == here.config(cell)
+    Store(tmp_path / "s.store").remember(other)
+    assert len(studies_of(Store(tmp_path / "s.store"))) == 2
 
 
 def test_toml_has_no_none():
@@ -167,15 +166,15 @@ def test_one_file_for_other_programs(tiny, tiny_store, tmp_path, ending):
 def test_other_endings_and_empty_stores_are_refused(tiny, tiny_store, tmp_path):
     with pytest.raises(StudyError, match=r"\.csv, \.parquet or \.json.*out\.xls"):
         export_results(tiny_store, tmp_path / "out.xls")
-    Store(tmp_path / "s.db").remember(tiny, {**_plan(tiny)})
+    Store(tmp_path / "s.store").remember(tiny)
     with pytest.raises(StudyError, match="no finished cells"):
-        export_results(tmp_path / "s.db", tmp_path / "out")
+        export_results(tmp_path / "s.store", tmp_path / "out")
     with pytest.raises(StudyError, match=r"no results\.csv"):
         import_results(tmp_path)
 
 
 def test_runs_of_parts_are_one_study(tiny, tmp_path):
-    store = tmp_path / "s.db"
+    store = tmp_path / "s.store"
     parts = [
         tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"]),
         tiny.only(datasets=["one"], learners=["MLkNN"], methods=["MLSOL", "Default"]),
@@ -190,13 +189,13 @@ def test_runs_of_parts_are_one_study(tiny, tmp_path):
 def test_more_repetitions_are_the_same_study(tiny, tmp_path):
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"])
     for repeats in (1, 2):
-        run_study(small.only(repeats=repeats), tmp_path / "s.db", executor="serial")
-    found = import_results(tmp_path / "s.db")
+        run_study(small.only(repeats=repeats), tmp_path / "s.store", executor="serial")
+    found = import_results(tmp_path / "s.store")
     assert (found.study.repeats, found.about["cells"], found.about["done"]) == (2, 4, 4)
 
 
 def test_different_studies_do_not_mix(tiny, tmp_path):
-    store = tmp_path / "s.db"
+    store = tmp_path / "s.store"
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default", "MLSOL"])
     other = replace(small, seed=7)
     for study in (small, other):
@@ -214,37 +213,33 @@ def test_different_studies_do_not_mix(tiny, tmp_path):
 def test_stores_of_two_machines_come_together(tiny, tiny_store, tmp_path, figures):
     halves = [tiny.only(datasets=["one"]), tiny.only(datasets=["two"])]
     for number, half in enumerate(halves):
-        _copy_part(tiny_store, tmp_path / f"{number}.db", half)
-    merged = merge_results([tmp_path / "0.db", tmp_path / "1.db"], tmp_path / "all.db")
+        _copy_part(tiny_store, tmp_path / f"{number}.store", half)
+    merged = merge_results([tmp_path / "0.store", tmp_path / "1.store"], tmp_path / "all.store")
     assert (merged.new, merged.total) == (56, 56)
-    assert_frame_equal(figures(tiny, tmp_path / "all.db"), figures(tiny, tiny_store))
-    again = merge_results([tmp_path / "0.db"], tmp_path / "all.db")
+    assert_frame_equal(figures(tiny, tmp_path / "all.store"), figures(tiny, tiny_store))
+    again = merge_results([tmp_path / "0.store"], tmp_path / "all.store")
     assert (again.new, again.total) == (0, 56)
 
 
 def test_a_study_goes_on_from_an_exported_folder(tiny, tiny_store, tmp_path):
     half = tiny.only(datasets=["one"])
-    _copy_part(tiny_store, tmp_path / "half.db", half)
-    export_results(tmp_path / "half.db", tmp_path / "half")
-    assert merge_results([tmp_path / "half"], tmp_path / "new.db").new == len(half.cells())
-    outcome = run_study(half, tmp_path / "new.db", executor="serial")
+    _copy_part(tiny_store, tmp_path / "half.store", half)
+    export_results(tmp_path / "half.store", tmp_path / "half")
+    assert merge_results([tmp_path / "half"], tmp_path / "new.store").new == len(half.cells())
+    outcome = run_study(half, tmp_path / "new.store", executor="serial")
     assert (outcome.done, outcome.left) == (28, 0)
-    assert import_results(tmp_path / "new.db").study == half
+    assert import_results(tmp_path / "new.store").study == half
 
 
-def test_merging_a_folder_keeps_where_its_cells_come_from(tiny_store, tmp_path):
-    path = tmp_path / "two.db"
-    shutil.copy(tiny_store, path)
-    with sqlite3.connect(path) as db:
-        db.execute(
-            "UPDATE cells SET commit_id='c0ffee', machine='another, 2 cores', versions=?, "
-            "finished='2001-01-01T00:00:00+00:00' WHERE dataset='two' AND fold=1",
-            (json.dumps({"numpy": "1.0"}),),
-        )
-    db.close()
+def test_merging_a_folder_keeps_where_its_cells_come_from(tiny_store, tmp_path, change_rows):
+    path = tmp_path / "two.store"
+    shutil.copytree(tiny_store, path)
+    origin = {"commit_id": "c0ffee", "machine": "another, 2 cores"}
+    origin |= {"versions": json.dumps({"numpy": "1.0"}), "finished": "2001-01-01T00:00:00+00:00"}
+    change_rows(path, lambda row: row.update(origin) if row["dataset"] == "two" else None)
     export_results(path, tmp_path / "first")
-    merge_results([tmp_path / "first"], tmp_path / "new.db")
-    export_results(tmp_path / "new.db", tmp_path / "second")
+    merge_results([tmp_path / "first"], tmp_path / "new.store")
+    export_results(tmp_path / "new.store", tmp_path / "second")
     first, second = (
         json.loads((tmp_path / f"{n}/about.json").read_text()) for n in ("first", "second")
     )
@@ -260,46 +255,41 @@ def test_a_folder_of_other_rules_stays_out_of_stores(tiny_store, tmp_path):
     (tmp_path / "old/about.json").write_text(json.dumps({**about, "config": "0ther0rules0"}))
     assert len(import_results(tmp_path / "old").rows) == 56  # a report may still be made
     with pytest.raises(StudyError, match=r"another version with other rules.*0ther0rules0"):
-        merge_results([tmp_path / "old"], tmp_path / "new.db")
-    assert not (tmp_path / "new.db").exists()
+        merge_results([tmp_path / "old"], tmp_path / "new.store")
+    assert not (tmp_path / "new.store").exists()
 
 
 @pytest.mark.parametrize(("change", "differs"), [(1e-15, False), (1e-6, True), (math.nan, True)])
-def test_a_conflict_is_found_before_anything_is_written(tiny_store, tmp_path, change, differs):
-    other = tmp_path / "other.db"
-    shutil.copy(tiny_store, other)
-    with sqlite3.connect(other) as db:
-        db.execute(
-            "UPDATE cells SET macro_f1 = macro_f1 + ? "
-            "WHERE dataset='two' AND learner='BR' AND method='MLSOL' AND fold=1",
-            (None if math.isnan(change) else change,),
-        )
-    db.close()
+def test_a_conflict_is_found_before_anything_is_written(
+    tiny_store, tmp_path, change, differs, change_rows
+):
+    other = tmp_path / "other.store"
+    shutil.copytree(tiny_store, other)
+
+    def edit(row):
+        if str(cell_of(row)) == "two/BR/MLSOL/0/1":
+            row["macro_f1"] = None if math.isnan(change) else row["macro_f1"] + change
+
+    change_rows(other, edit)
     if not differs:
-        assert merge_results([tiny_store, other], tmp_path / "all.db").total == 56
+        assert merge_results([tiny_store, other], tmp_path / "all.store").total == 56
         return
     with pytest.raises(StudyError, match=r"macro_f1 of two/BR/MLSOL/0/1 is .* in one and .*verify"):
-        merge_results([tiny_store, other], tmp_path / "all.db")
-    assert not (tmp_path / "all.db").exists()
+        merge_results([tiny_store, other], tmp_path / "all.store")
+    assert not (tmp_path / "all.store").exists()
 
 
 def _copy_part(store, path, study):
-    Store(path).remember(study, _plan(study))
+    Store(path).remember(study)
     Store(path).add(Store(store).rows(study))
-
-
-def _plan(study):
-    from labelance.study._study import plan_of
-
-    return plan_of(study)
 
 
 def test_a_report_knows_what_is_left_to_do(tiny, tmp_path):
     from labelance.report import write_report
 
-    run_study(tiny.only(datasets=["two"]), tmp_path / "p.db", executor="serial")
-    Store(tmp_path / "p.db").remember(tiny, plan_of(tiny))
-    opened = import_results(tmp_path / "p.db")
+    run_study(tiny.only(datasets=["two"]), tmp_path / "p.store", executor="serial")
+    Store(tmp_path / "p.store").remember(tiny)
+    opened = import_results(tmp_path / "p.store")
     assert len(opened.frame()) == 28
     frame = opened.frame(missing=True)
     assert frame["status"].value_counts().to_dict() == {"done": 28, "missing": 28}

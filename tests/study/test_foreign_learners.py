@@ -50,7 +50,7 @@ def test_sparse_features_reach_learners_as_they_take_them(learner, method, tmp_p
         repeats=1,
         folds=2,
     )
-    outcome = run_study(study, tmp_path / "texts.db", executor="serial")
+    outcome = run_study(study, tmp_path / "texts.store", executor="serial")
     assert (outcome.done, outcome.failed) == (2, 0)
 
 

@@ -49,9 +49,9 @@ def study(file):
 
 
 def test_a_study_of_unknown_labels_measures_known_cells(study, tmp_path):
-    outcome = run_study(study, tmp_path / "r.db", executor="serial")
+    outcome = run_study(study, tmp_path / "r.store", executor="serial")
     assert (outcome.done, outcome.failed) == (16, 0)
-    table = read_results(study, tmp_path / "r.db")
+    table = read_results(study, tmp_path / "r.store")
     assert np.isfinite(table[["macro_f1", "macro_auc_roc", "macro_auc_pr"]]).all(axis=None)
     data = load_source(study.datasets[0])
     y = data.Y.toarray()
@@ -62,7 +62,7 @@ def test_a_study_of_unknown_labels_measures_known_cells(study, tmp_path):
         F = macro_f1(y[test], model.predict(data.X[test]), zero_division=1)
         chosen = (table["method"] == "Default") & (table["learner"] == name) & (table["fold"] == 1)
         assert_allclose(table.loc[chosen, "macro_f1"], F)
-    labels = read_label_results(study, tmp_path / "r.db")
+    labels = read_label_results(study, tmp_path / "r.store")
     of_labels = labels.query("learner == 'BR' and method == 'Default'").groupby("label")
     assert_allclose(of_labels["n_positive"].sum(), np.nansum(y, axis=0))
     known = {
@@ -71,7 +71,7 @@ def test_a_study_of_unknown_labels_measures_known_cells(study, tmp_path):
     for fold, rows in labels.groupby("fold"):
         of_each = rows.groupby("label", sort=False)["n_predicted"].max()
         assert (of_each.to_numpy() <= known[fold]).all()
-    found = import_results(tmp_path / "r.db")
+    found = import_results(tmp_path / "r.store")
     figures = pd.DataFrame(found.describe_datasets())
     write_report(found.frame(), tmp_path / "r.md", datasets=figures)
     assert "| holes | 90 | 4 | 5 | – |" in (tmp_path / "r.md").read_text("utf-8")
@@ -143,8 +143,8 @@ def test_the_cardinality_of_unknown_labels_is_left_open(study):
 def test_how_to_read_a_file_is_checked_before_any_work(study, changes, words, tmp_path):
     source = replace(study.datasets[0], content=None, **changes)
     with pytest.raises(LabelanceError, match=words):
-        run_study(replace(study, datasets=(source,)), tmp_path / "r.db")
-    assert not (tmp_path / "r.db").exists()
+        run_study(replace(study, datasets=(source,)), tmp_path / "r.store")
+    assert not (tmp_path / "r.store").exists()
 
 
 def test_options_that_readers_do_not_have_are_refused():
@@ -162,8 +162,8 @@ STACKED = {"name": "S", "ensemble": {"class": "StackedBagging", "sampler": {"cla
 def test_parts_that_need_all_labels_are_named_before_any_work(study, tmp_path):
     plan = replace(study, learners=(*study.learners, FOREST), methods=("Default", LPROS, STACKED))
     with pytest.raises(StudyError, match="has unknown labels") as caught:
-        run_study(plan, tmp_path / "r.db")
-    assert not (tmp_path / "r.db").exists()
+        run_study(plan, tmp_path / "r.store")
+    assert not (tmp_path / "r.store").exists()
     found = caught.value.found
     assert "BinaryRelevance(ExtraTreesClassifier())" in found
     assert {part.partition(":")[0] for part in found.split("; ")} >= {"Forest", "LPROS", "S"}
@@ -189,7 +189,7 @@ def test_parts_that_take_no_missing_values_are_named_before_any_work(tmp_path):
     with pytest.raises(StudyError, match="S: MLSOL takes no missing values"):
         replace(plan, learners=(FOREST,), methods=(stacked,)).check()
     outcome = run_study(
-        plan.only(learners=["BR"], methods=["Default"]), tmp_path / "r.db", executor="serial"
+        plan.only(learners=["BR"], methods=["Default"]), tmp_path / "r.store", executor="serial"
     )
     assert outcome.done == 2
 
@@ -204,7 +204,7 @@ def test_generators_may_leave_labels_unknown(study, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     source = {"name": "made", "make": {"class": "holes_maker.make"}}
     plan = Study("made", [source], ["BR"], ["Default", LPROS], repeats=1)
-    outcome = run_study(plan, tmp_path / "r.db", executor="serial")
+    outcome = run_study(plan, tmp_path / "r.store", executor="serial")
     assert (outcome.done, outcome.failed) == (2, 2)
-    table = read_results(plan, tmp_path / "r.db")
+    table = read_results(plan, tmp_path / "r.store")
     assert "UnknownLabelsError" in table.query("method == 'LPROS'")["error"].iloc[0]

@@ -36,7 +36,7 @@ if __name__ == "__main__":
 
 
 def count(store):
-    return len(Store(store).rows(columns=())) if store.exists() else 0
+    return len(Store(store, read_only=True).rows()) if Store.is_at(store) else 0
 
 
 def is_alive(pid):
@@ -62,7 +62,7 @@ def kill(pid, *, group):
 def test_killed_again_and_again_ends_with_the_table_of_an_undisturbed_run(
     tiny, tiny_store, figures, tmp_path
 ):
-    script, store = tmp_path / "runners.py", tmp_path / "killed.db"
+    script, store = tmp_path / "runners.py", tmp_path / "killed.store"
     script.write_text(RUNNERS)
     lot, kept = random.Random(0), []
     with subprocess.Popen(

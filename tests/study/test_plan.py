@@ -146,7 +146,7 @@ def test_ones_own_study_runs(tmp_path):
         learners=(Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier")),),
         repeats=1,
     )
-    assert run_study(study, tmp_path / "r.db", executor="serial").done == 14
+    assert run_study(study, tmp_path / "r.store", executor="serial").done == 14
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_what_is_neither_preset_nor_file():
 )
 def test_a_plan_is_checked_before_any_work(tmp_path, change, words):
     study = replace(load_study("quick"), **change)
-    store = tmp_path / "none.db"
+    store = tmp_path / "none.store"
     with pytest.raises(LabelanceError, match=words):
         run_study(study, store)
     assert not store.exists()
@@ -282,13 +282,13 @@ def test_labels_that_a_file_does_not_have_are_found_before_any_work(tmp_path):
     source = DataSource("d", str(tmp_path / "d.csv"), labels=["happy", "sda"])
     study = replace(load_study("quick"), datasets=(source,))
     with pytest.raises(LabelanceError, match="sda"):
-        run_study(study, tmp_path / "r.db")
-    assert not (tmp_path / "r.db").exists()
+        run_study(study, tmp_path / "r.store")
+    assert not (tmp_path / "r.store").exists()
 
 
 def test_no_process_is_refused(tmp_path):
     with pytest.raises(StudyError, match="n_jobs must not be 0"):
-        run_study(load_study("quick"), tmp_path / "r.db", n_jobs=0)
+        run_study(load_study("quick"), tmp_path / "r.store", n_jobs=0)
 
 
 def test_a_method_is_not_used_with_learners_that_it_leaves_out():
@@ -310,7 +310,7 @@ def test_learners_of_packages_that_are_not_installed_are_skipped(tiny, monkeypat
         kept = study.installed()
     assert kept == tiny
     with pytest.warns(LabelanceWarning, match="LightGBM is skipped"):
-        outcome = run_study(study, tmp_path / "some.db", executor="serial")
+        outcome = run_study(study, tmp_path / "some.store", executor="serial")
     assert (outcome.done, outcome.failed) == (len(tiny.cells()), 0)
     monkeypatch.setattr("labelance.study._design.find_spec", lambda name: object())
     assert study.installed() is study

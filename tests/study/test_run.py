@@ -1,10 +1,10 @@
 """A study may be stopped, shared, retried and resumed, and its table is always the same."""
 
+import json
 import os
-import sqlite3
 import sys
 import threading
-from contextlib import closing
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -24,6 +24,7 @@ from labelance.study import (
     read_results,
     run_study,
 )
+from labelance.study._store import STALE_SECONDS
 from labelance.study._study import Fold
 
 
@@ -59,7 +60,7 @@ def moody(tiny, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_processes_give_the_same_table(tiny, tiny_store, figures, tmp_path):
     small = tiny.only(datasets=["two"], methods=["Default", "MLSMOTE", "EMLSOL"])
-    store = tmp_path / "p.db"
+    store = tmp_path / "p.store"
     outcome = run_study(small, store, executor="processes", n_jobs=2)
     assert outcome.done == 12
     assert figures(small, store).equals(figures(small, tiny_store))
@@ -93,7 +94,7 @@ def counting(tiny, tmp_path, monkeypatch):
 
 def test_a_run_resumes_where_another_stopped(counting, tmp_path):
     study, count_fits = counting
-    store = tmp_path / "r.db"
+    store = tmp_path / "r.store"
     part = study.only(datasets=["two"], learners=["A"])
     first = run_study(part, store, executor="serial")
     assert (first.done, first.left, count_fits()) == (8, 0, 8)
@@ -104,14 +105,14 @@ def test_a_run_resumes_where_another_stopped(counting, tmp_path):
 
 
 def test_parts_of_a_study_are_the_whole(tiny, tiny_store, figures, tmp_path):
-    small, store = tiny.only(datasets=["two"]), tmp_path / "r.db"
+    small, store = tiny.only(datasets=["two"]), tmp_path / "r.store"
     run_study(small.only(learners=["BR"]), store, executor="serial")
     assert run_study(small, store, executor="serial").done == 28
     assert figures(small, store).equals(figures(small, tiny_store))
 
 
 def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
-    store = tmp_path / "f.db"
+    store = tmp_path / "f.store"
     outcome = run_study(moody, store, executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
     frame = read_results(moody, store)
@@ -127,7 +128,7 @@ def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_two_runners_never_do_a_cell_twice(counting, tmp_path):
     study, count_fits = counting
-    store = tmp_path / "two.db"
+    store = tmp_path / "two.store"
     Store(store)
     runners = [
         threading.Thread(target=run_study, args=(study, store), kwargs={"executor": "serial"})
@@ -140,28 +141,71 @@ def test_two_runners_never_do_a_cell_twice(counting, tmp_path):
     assert run_study(study, store, executor="serial").done == count_fits() == 32
 
 
-def test_a_claim_holds_while_its_runner_lives(tiny, tmp_path):
-    store, fold = Store(tmp_path / "c.db"), Fold("one", 0, 0)
-    assert store.claim(fold, "a")
-    assert store.claim(fold, "a")
-    assert not store.claim(fold, "b")
-    assert store.holds(fold, "a")
-    with closing(sqlite3.connect(store.path)) as db, db:  # the runner's process is gone
-        db.execute("UPDATE claims SET pid = 2147480000")
-    assert store.claim(fold, "b")
-    assert not store.holds(fold, "a")
-    with closing(sqlite3.connect(store.path)) as db, db:  # a runner elsewhere that beats
-        db.execute("UPDATE claims SET host = 'away', processes = 'away', clock = 'away'")
-    assert not store.claim(fold, "c")
-    with closing(sqlite3.connect(store.path)) as db, db:  # and one that has been silent
-        db.execute("UPDATE claims SET beat = beat - 1000")
-    assert store.claim(fold, "c")
-    store.release("c")
-    assert not store.holds(fold, "c")
+def set_claim(store, **values):
+    """Change what the only claim of a store says, or with age when it was renewed."""
+    (path,) = (store.path / "claims").iterdir()
+    stamp = path.stat().st_mtime - values.pop("age", 0)
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    os.utime(path, (stamp, stamp))
+
+
+def test_a_claim_holds_while_its_runner_lives(tmp_path):
+    fold, (a, b, c) = Fold("one", 0, 0), [Store(tmp_path / "c.store") for _ in range(3)]
+    assert a.claim(fold)
+    assert a.claim(fold)
+    assert not b.claim(fold)
+    assert [(held["runner"], held["alive"]) for held in b.claims()] == [(a.runner, True)]
+    set_claim(a, pid=2147480000)  # its process is gone
+    assert [held["alive"] for held in b.claims()] == [False]
+    assert b.claim(fold)
+    a.release()  # and finds that another has it
+    set_claim(b, host="away", pid=2147480000)  # a runner elsewhere that renews its stamp
+    assert not c.claim(fold)
+    set_claim(b, age=STALE_SECONDS)  # and one that has been silent
+    b.beat()
+    assert not c.claim(fold)
+    set_claim(b, age=STALE_SECONDS)
+    assert c.claim(fold)
+    c.release()
+    assert c.claims() == []
+
+
+@pytest.mark.parametrize("apart", [-1e6, 1e6])
+def test_the_clock_of_the_disk_decides_what_is_stale(tmp_path, monkeypatch, apart):
+    """A network disk stamps files by a clock of its own."""
+    fold, (a, b) = Fold("one", 0, 0), [Store(tmp_path / "c.store") for _ in range(2)]
+    real = os.utime
+    shifted = (time.time() + apart,) * 2
+    monkeypatch.setattr("os.utime", lambda path, times=shifted: real(path, times))
+    a.claim(fold)
+    a.beat()
+    set_claim(a, host="away")
+    assert not b.claim(fold)
+
+
+def test_a_claim_that_was_cut_off_holds_until_it_is_stale(tmp_path):
+    fold, (a, b) = Fold("one", 0, 0), [Store(tmp_path / "c.store") for _ in range(2)]
+    a.claim(fold)
+    (path,) = (a.path / "claims").iterdir()
+    path.write_text("")
+    assert not b.claim(fold)
+    assert [held["runner"] for held in b.claims()] == [""]
+    os.utime(path, (0, 0))
+    assert b.claim(fold)
+
+
+def test_a_fold_that_two_runners_do_is_there_once(tiny, tiny_store, tmp_path):
+    """One that was taken for dead lives after all: first figures stay."""
+    first, second = Store(tmp_path / "t.store"), Store(tmp_path / "t.store")
+    rows = [row for row in Store(tiny_store).rows() if row["dataset"] == "one"]
+    first.add(rows[:20])
+    second.add([{**row, "machine": "another"} for row in rows[10:]])
+    assert [row["machine"] == "another" for row in first.rows(tiny)].count(True) == len(rows) - 20
+    assert len(first.rows(tiny)) == len(rows)
 
 
 def test_configurations_never_mix(tiny, tmp_path):
-    store = tmp_path / "m.db"
+    store = tmp_path / "m.store"
     study = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["MLSOL"])
     other = replace(study, methods=(Method("MLSOL", Component("MLSOL", {"sampling_ratio": 0.9})),))
     run_study(study, store, executor="serial")
@@ -181,8 +225,8 @@ def test_a_larger_plan_takes_what_a_smaller_one_did(tiny, tiny_store, tmp_path):
 
 def test_the_seed_matters_and_the_default_does_not_depend_on_it(tiny, tiny_store, tmp_path):
     other = replace(tiny, seed=1).only(datasets=["one"], learners=["MLkNN"])
-    run_study(other, tmp_path / "s.db", executor="serial")
-    merged = read_results(other, tmp_path / "s.db").merge(
+    run_study(other, tmp_path / "s.store", executor="serial")
+    merged = read_results(other, tmp_path / "s.store").merge(
         read_results(tiny, tiny_store), on=["dataset", "learner", "method", "repeat", "fold"]
     )
     same = merged["macro_auc_roc_x"] == merged["macro_auc_roc_y"]
@@ -194,7 +238,7 @@ def test_progress_is_told(tiny, tmp_path):
     seen = []
     run_study(
         tiny.only(datasets=["two"], learners=["MLkNN"]),
-        tmp_path / "w.db",
+        tmp_path / "w.store",
         executor="serial",
         watch=seen.append,
     )
@@ -202,13 +246,14 @@ def test_progress_is_told(tiny, tmp_path):
 
 
 def test_other_files_are_not_touched(tiny, tmp_path):
-    file = tmp_path / "notes.db"
+    file = tmp_path / "notes"
     file.write_text("my notes")
-    with pytest.raises(StudyError, match="not an SQLite file"):
-        run_study(tiny, file)
-    assert file.read_text() == "my notes"
+    for place in (file, tmp_path):
+        with pytest.raises(StudyError, match=r"must be a folder|is another folder"):
+            run_study(tiny, place)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["my notes"]
     with pytest.raises(StudyError, match="does not exist"):
-        read_results(load_study("quick"), tmp_path / "absent.db")
+        read_results(load_study("quick"), tmp_path / "absent.store")
 
 
 class Blank(Moody):
@@ -228,18 +273,18 @@ def others(monkeypatch):
 def test_scores_that_are_no_numbers_are_failures(tiny, others, tmp_path):
     learner = Learner("Blank", Component("other_classes.Blank"))
     study = replace(tiny, learners=(learner, tiny.learner("MLkNN"))).only(datasets=["two"])
-    outcome = run_study(study, tmp_path / "n.db", executor="serial")
+    outcome = run_study(study, tmp_path / "n.store", executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
 
 
 def test_a_dataset_that_cannot_be_had_does_not_stop_the_others(tiny, tmp_path):
     broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
     study = replace(tiny, datasets=(broken, tiny.dataset("two"))).only(learners=["MLkNN"])
-    outcome = run_study(study, tmp_path / "b.db", executor="serial")
+    outcome = run_study(study, tmp_path / "b.store", executor="serial")
     assert (outcome.done, outcome.failed, outcome.left) == (14, 14, 0)
-    assert set(read_results(study, tmp_path / "b.db").query("status == 'failed'")["dataset"]) == {
-        "broken"
-    }
+    assert set(
+        read_results(study, tmp_path / "b.store").query("status == 'failed'")["dataset"]
+    ) == {"broken"}
 
 
 def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
@@ -247,25 +292,27 @@ def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
     folds.write_text("row,rep0\n" + "\n".join(f"{i},{1 + i % 2}" for i in range(60)))
     odd = replace(tiny.dataset("two"), name="odd", folds=str(folds), content=None)
     study = replace(tiny, datasets=(odd, tiny.dataset("two"))).only(learners=["MLkNN"])
-    outcome = run_study(study, tmp_path / "o.db", executor="serial")
+    outcome = run_study(study, tmp_path / "o.store", executor="serial")
     assert (outcome.done, outcome.failed) == (14, 14)
-    errors = read_results(study, tmp_path / "o.db")["error"].dropna()
+    errors = read_results(study, tmp_path / "o.store")["error"].dropna()
     assert errors.str.contains("numbered 0 to 1").all()
 
 
 def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     study = replace(tiny, learners=(Learner("Trees", forest),)).only(datasets=["two"])
-    for name in ("a.db", "b.db"):
+    for name in ("a.store", "b.store"):
         assert run_study(study, tmp_path / name, executor="serial").failed == 0
-    assert figures(study, tmp_path / "a.db").equals(figures(study, tmp_path / "b.db"))
+    assert figures(study, tmp_path / "a.store").equals(figures(study, tmp_path / "b.store"))
 
 
 def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     methods = (Method("CV", objective="f1", tune_on="cv"),)
     study = replace(tiny, learners=(Learner("Trees", forest),), methods=methods)
-    assert run_study(study.only(datasets=["two"]), tmp_path / "t.db", executor="serial").failed == 0
+    assert (
+        run_study(study.only(datasets=["two"]), tmp_path / "t.store", executor="serial").failed == 0
+    )
 
 
 def test_neighbors_are_not_shared_with_one_who_was_told_other_nominal_features(tiny):
@@ -308,12 +355,12 @@ def test_the_label_file_beside_belongs_to_a_dataset(tmp_path):
 
 def test_an_executor_that_is_none(tiny, tmp_path):
     with pytest.raises(StudyError, match=r"executor must be one of .* Got 'process'"):
-        run_study(tiny, tmp_path / "x.db", executor="process")
-    assert not (tmp_path / "x.db").exists()
+        run_study(tiny, tmp_path / "x.store", executor="process")
+    assert not (tmp_path / "x.store").exists()
 
 
 def test_a_relative_store_stays_where_it_was(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    store = Store("r.db")
+    store = Store("r.store")
     monkeypatch.chdir("/")
-    assert store.path == tmp_path / "r.db"
+    assert store.path == tmp_path / "r.store"

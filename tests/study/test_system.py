@@ -2,15 +2,13 @@
 
 import json
 import os
-import sqlite3
-import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
-from labelance.exceptions import StudyError
+from labelance.exceptions import LabelanceError, StudyError
 from labelance.study import (
     Component,
     DataSource,
@@ -19,22 +17,17 @@ from labelance.study import (
     Store,
     describe_datasets,
     export_results,
-    forecast_study,
     import_results,
     read_results,
     run_study,
     verify_results,
 )
 from labelance.study._data import load_source
-from labelance.study._forecast import TimeLeft
-from labelance.study._heartbeat import Heartbeat
 from labelance.study._results import choose_study
+from labelance.study._runner import environment
+from labelance.study._store import _runs
 
 KNN = Learner("kNN", Component("sklearn.neighbors.KNeighborsClassifier"))
-CACHED = {
-    "labelance.study._heartbeat": ("_clock", "_host", "_processes"),
-    "labelance.study._runner": ("environment",),
-}
 
 
 @pytest.fixture
@@ -46,15 +39,9 @@ def small(tiny):
 @pytest.fixture
 def forgetful():
     """Let what is asked of the system once for a process be asked again, now and afterwards."""
-
-    def forget():
-        for module, names in CACHED.items():
-            for name in names:
-                getattr(sys.modules[module], name).cache_clear()
-
-    forget()
+    environment.cache_clear()
     yield
-    forget()
+    environment.cache_clear()
 
 
 @pytest.fixture
@@ -72,7 +59,6 @@ def silent_system(monkeypatch, forgetful):
 
     for method in ("read_text", "write_text"):
         monkeypatch.setattr(Path, method, unless_of_proc(method))
-    monkeypatch.setattr("os.readlink", refuse)
     monkeypatch.setattr("subprocess.run", refuse)
 
     def unknown(package):
@@ -82,15 +68,11 @@ def silent_system(monkeypatch, forgetful):
 
 
 def test_a_study_runs_where_the_system_tells_nothing(small, tmp_path, silent_system):
-    assert run_study(small, tmp_path / "s.db", executor="serial").done == 2
-    for row in Store(tmp_path / "s.db").rows(small):
+    assert run_study(small, tmp_path / "s.store", executor="serial").done == 2
+    for row in Store(tmp_path / "s.store").rows(small):
         assert row["commit_id"] is None
         assert row["peak_mb"] > 1
         assert set(json.loads(row["versions"]).values()) >= {"unknown"}
-    me = Heartbeat.now()
-    assert me.started is None
-    assert me.alive
-    assert not replace(me, pid=2**31 - 3000).alive
 
 
 @pytest.mark.skipif(os.name != "posix", reason="asks for other processes")
@@ -98,14 +80,15 @@ def test_a_process_of_somebody_else_is_alive(monkeypatch):
     def refuse(pid, number):
         raise PermissionError
 
-    me = Heartbeat.now()
+    assert _runs(os.getpid())
+    assert not _runs(2**31 - 3000)
     monkeypatch.setattr("os.kill", refuse)
-    assert me.alive
+    assert _runs(1)
 
 
 @pytest.mark.slow
 def test_a_serial_run_with_a_time_limit_works_in_one_other_process(small, tmp_path):
-    outcome = run_study(small, tmp_path / "s.db", executor="serial", cell_timeout=600)
+    outcome = run_study(small, tmp_path / "s.store", executor="serial", cell_timeout=600)
     assert (outcome.done, outcome.failed) == (2, 0)
 
 
@@ -124,9 +107,9 @@ def test_a_sampler_with_nothing_to_do_does_nothing(small, tmp_path):
             Method("MLSOL on bags", mlsol, n_estimators=2, bootstrap=True),
         ),
     )
-    outcome = run_study(study, tmp_path / "s.db", executor="serial")
+    outcome = run_study(study, tmp_path / "s.store", executor="serial")
     assert (outcome.done, outcome.failed) == (8, 0)
-    table = read_results(study, tmp_path / "s.db").set_index(["method", "fold"])["n_resampled"]
+    table = read_results(study, tmp_path / "s.store").set_index(["method", "fold"])["n_resampled"]
     assert table["MLSOL"].tolist() == table["Default"].tolist()
     assert table["MLSOL on bags"].tolist() == table["Bags"].tolist()
 
@@ -134,10 +117,10 @@ def test_a_sampler_with_nothing_to_do_does_nothing(small, tmp_path):
 # Stores
 
 
-@pytest.mark.parametrize("path", ["file/s.db", "n" * 300 + ".db"])
+@pytest.mark.parametrize("path", ["file/s.store", "n" * 300 + ".store"])
 def test_a_store_that_cannot_be_made(tmp_path, path):
     (tmp_path / "file").write_text("in the way of a folder")
-    with pytest.raises(StudyError):
+    with pytest.raises(LabelanceError):
         Store(tmp_path / path)
 
 
@@ -146,32 +129,9 @@ def test_results_whose_name_cannot_be_one(tmp_path):
         import_results("a\0b")
 
 
-def test_a_store_that_another_program_holds(tiny_store, tmp_path, monkeypatch):
-    path = tmp_path / "s.db"
-    path.write_bytes(tiny_store.read_bytes())
-    store = Store(path)
-    monkeypatch.setattr("labelance.study._store._WAIT", 0.1)
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StudyError, match="Another program has locked it"):
-        store.beat("me")
-    holder.close()
-    store.beat("me")
-
-
-def test_a_store_that_went_away(tiny, tmp_path):
-    folder = tmp_path / "folder"
-    store = Store(folder / "s.db")
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()
-    with pytest.raises(StudyError, match="cannot be"):
-        store.rows(tiny)
-
-
 def test_an_empty_store_has_no_study(tmp_path):
     with pytest.raises(StudyError, match="plan"):
-        choose_study(Store(tmp_path / "s.db"))
+        choose_study(Store(tmp_path / "s.store"))
 
 
 # Folders of results
@@ -220,12 +180,10 @@ def test_results_at_hand_are_verified_with_the_trust_given_now(folder):
     assert verify_results(results, sample=1, trust=["sklearn"]).n_exact == 1
 
 
-def test_nothing_finished_is_nothing_to_verify(small, tmp_path):
-    store = Store(tmp_path / "s.db")
+def test_nothing_finished_is_nothing_to_verify(small, tmp_path, change_rows):
+    store = Store(tmp_path / "s.store")
     run_study(small, store.path, executor="serial")
-    with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE cells SET status = 'failed'")
-    db.close()
+    change_rows(store.path, lambda row: row.update(status="failed"))
     with pytest.raises(StudyError, match="no finished cells"):
         verify_results(store.path)
 
@@ -245,21 +203,6 @@ def test_data_that_cannot_be_read_are_not_described(small, tmp_path):
     broken = DataSource("broken", path=str(tmp_path / "broken.csv"), labels=("x",))
     study = replace(small, datasets=(broken, small.dataset("two")))
     assert [told["dataset"] for told in describe_datasets(study)] == ["two"]
-
-
-def test_time_left_knows_the_sizes_of_catalogued_data(small, tmp_path):
-    names = [DataSource("flags"), DataSource("unheard of"), small.dataset("two")]
-    study = replace(small, datasets=tuple(names))
-    assert TimeLeft(study, workers=1).seconds(Store(tmp_path / "s.db")) is None
-
-
-def test_a_forecast_doubles_the_rows_until_it_knows(small, tmp_path):
-    made = small.dataset("two").make
-    larger = Component(made.path, {**made.params, "n_samples": 400})
-    study = replace(small, datasets=(replace(small.dataset("two"), make=larger),))
-    told = forecast_study(study, tmp_path / "s.db")
-    assert told.left == 2
-    assert 0 < told.cpu_seconds < 600
 
 
 @pytest.mark.parametrize("value", ["MLSOL", {"class": "MLSOL"}, Component("MLSOL")])

@@ -10,6 +10,7 @@ from labelance.study import (
     Component,
     Method,
     export_results,
+    import_results,
     load_study,
     merge_results,
     run_study,
@@ -88,7 +89,7 @@ def stacked(tiny, tmp_path_factory):
     second = Component("StackedBagging", {"n_estimators": 2})
     methods = (Method("Default"), Method("Stacked", ensemble=second))
     study = replace(tiny.only(datasets=["two"], learners=["MLkNN"]), methods=methods)
-    store = tmp_path_factory.mktemp("stacked") / "s.db"
+    store = tmp_path_factory.mktemp("stacked") / "s.store"
     assert run_study(study, store, executor="serial").done == 4
     return store
 
@@ -115,12 +116,13 @@ def test_only_a_second_level_may_differ_by_more_than_last_bits(stacked, tmp_path
     [("Stacked", 5e-7, True), ("Stacked", 1e-5, False), ("Default", 5e-7, False)],
 )
 def test_stores_are_merged_by_the_same_tolerance(stacked, tmp_path, method, apart, agree):
-    other, into = tmp_path / "other.db", tmp_path / "all.db"
+    other, into = tmp_path / "other.store", tmp_path / "all.store"
     rows = Store(stacked).rows()
     for row in rows:
         if row["method"] == method:
             row["macro_auc_roc"] += apart
-    Store(other).take(rows, Store(stacked).plan_rows())
+    Store(other).add(rows)
+    Store(other).remember(import_results(stacked).study)
     if not agree:
         with pytest.raises(StudyError, match=f"agree on the cells they share.*{method}"):
             merge_results([stacked, other], into)
@@ -151,6 +153,6 @@ def test_real_data_with_nominal_features(data_dir, tmp_path):
     study = load_study("paper").only(
         datasets=["flags"], learners=["BR", "RAkEL"], methods=["RHwRSMT", "EMLSOL"], repeats=1
     )
-    run_study(study, tmp_path / "s.db", executor="serial")
-    export_results(tmp_path / "s.db", tmp_path / "flags")
+    run_study(study, tmp_path / "s.store", executor="serial")
+    export_results(tmp_path / "s.store", tmp_path / "flags")
     assert verify_results(tmp_path / "flags", sample=None).n_exact == 8

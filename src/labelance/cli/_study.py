@@ -39,7 +39,7 @@ def status(
         "failed": found.about["failed"],
         "total": found.about["cells"],
         "parts": _parts(found),
-        "running": [] if store.is_dir() else labelance.study.Store(store, read_only=True).claims(),
+        "running": _claims(store),
         "failures": _failures(found),
     }
     if json:
@@ -48,6 +48,12 @@ def status(
     _print_parts(state)
     _print_running(state["running"])
     _print_failures(state["failures"], store, whole=failures)
+
+
+def _claims(store: Path) -> list[dict[str, Any]]:
+    """Return the folds that runners hold; an exported folder has none."""
+    Store = labelance.study.Store
+    return Store(store, read_only=True).claims() if Store.is_at(store) else []
 
 
 def _parts(found: Any) -> list[dict[str, Any]]:
@@ -169,8 +175,8 @@ def study() -> None:
     """Compare samplers and learners on many datasets: run, resume, verify, report."""
 
 
-app.command(epilog="Example: labelance study run quick --store quick.db")(run)
-app.command(epilog="Example: labelance study status quick.db --failures")(status)
+app.command(epilog="Example: labelance study run quick --store quick.store")(run)
+app.command(epilog="Example: labelance study status quick.store --failures")(status)
 
 ResultsArgument = Annotated[
     Path,
@@ -204,7 +210,7 @@ def show(plan: PlanArgument) -> None:
     print(labelance.study.to_toml(study, folder=Path.cwd()), end="")
 
 
-@app.command(epilog="Example: labelance study export quick.db -o results/quick")
+@app.command(epilog="Example: labelance study export quick.store -o results/quick")
 def export(
     results: ResultsArgument,
     output: Annotated[
@@ -229,7 +235,7 @@ def export(
     say(f"{output}: {about['done']} of {about['cells']} cells of {about['study']}")
 
 
-@app.command(epilog="Example: labelance study merge laptop.db server.db -o all.db")
+@app.command(epilog="Example: labelance study merge laptop.store server.store -o all.store")
 def merge(
     sources: Annotated[
         list[Path],
@@ -316,7 +322,7 @@ def _tell_verification(checked: Any, as_json: bool) -> None:
     )
 
 
-@app.command(epilog="Example: labelance study report quick.db -o quick.html")
+@app.command(epilog="Example: labelance study report quick.store -o quick.html")
 def report(
     results: ResultsArgument,
     output: Annotated[

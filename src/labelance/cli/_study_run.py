@@ -31,21 +31,6 @@ def line(study: Study, progress: StudyProgress) -> str:
     return f"{study.name}: {finished} of {progress.total} cells{failed}{left}"
 
 
-def n_workers(executor: str, jobs: int | None) -> int:
-    """Return how many cells are computed at a time.
-
-    Examples
-    --------
-    >>> n_workers("processes", 3), n_workers("serial", 3)
-    (3, 1)
-    >>> n_workers("processes", None) == n_workers("processes", -1)  # all cores
-    True
-    """
-    from joblib import effective_n_jobs  # loaded late: other commands do without
-
-    return 1 if executor == "serial" else effective_n_jobs(-1 if jobs is None else jobs)
-
-
 _PARTS = ("datasets", "learners", "methods")
 
 
@@ -61,49 +46,31 @@ def _tell_size(study: Study) -> None:
     )
 
 
-def _tell_plan(study: Study, path: Path, *, workers: int, as_json: bool) -> None:
-    """Print what the store has of a plan, and about how long the rest takes."""
-    with long_work("Trying learners on a few rows", quiet=as_json):
-        forecast = labelance.study.forecast_study(study, path)
+def _tell_plan(study: Study, path: Path, *, as_json: bool) -> None:
+    """Print what the store has of a plan, and what it does not."""
+    Store = labelance.study.Store
+    status = Store(path, read_only=True).status(study) if path.exists() else {}
+    counts = Counter(status.values())
+    left = len(study.cells()) - len(status)
     if as_json:
-        print_json(_document(study, path, workers, forecast))
+        print_json(
+            {
+                "study": study.name,
+                "config": study.hash,
+                "store": str(path),
+                **{part: [item.name for item in getattr(study, part)] for part in _PARTS},
+                "repeats": study.repeats,
+                "folds": study.folds,
+                "total": len(study.cells()),
+                "done": counts["done"],
+                "failed": counts["failed"],
+                "left": left,
+            }
+        )
         return
-    say(f"{path} has {forecast.done} of them done and {forecast.failed} failed"
+    say(f"{path} has {counts['done']} of them done and {counts['failed']} failed"
         if path.exists() else f"{path} does not exist yet")  # fmt: skip
-    for (dataset, learner), error in forecast.failures.items():
-        say(f"warning: {' with '.join(filter(None, (dataset, learner)))}: {error}")
-    if forecast.cpu_seconds is None:
-        say(f"{forecast.left} cells to do; no time estimate yet")
-        return
-    origins = Counter(forecast.origins.values())
-    by = ", ".join(f"{number} {origin}" for origin, number in origins.items())
-    say(
-        f"{forecast.left} cells to do: about {span(forecast.cpu_seconds / workers)} with "
-        f"{workers} process{'es' * (workers > 1)}"
-        + (f" (cost of a model by dataset and learner: {by})" if by else "")
-    )
-
-
-def _document(study: Study, path: Path, workers: int, forecast: Any) -> dict[str, Any]:
-    return {
-        "study": study.name,
-        "config": study.hash,
-        "store": str(path),
-        **{part: [item.name for item in getattr(study, part)] for part in _PARTS},
-        "repeats": study.repeats,
-        "folds": study.folds,
-        **{name: getattr(forecast, name) for name in ("total", "done", "failed", "left")},
-        "cpu_seconds": forecast.cpu_seconds,
-        "workers": workers,
-        "costs": [
-            {"dataset": dataset, "learner": learner, "origin": origin}
-            for (dataset, learner), origin in forecast.origins.items()
-        ],
-        "failures": [
-            {"dataset": dataset, "learner": learner, "error": error}
-            for (dataset, learner), error in forecast.failures.items()
-        ],
-    }
+    say(f"{left} cells to do")
 
 
 PlanArgument = Annotated[
@@ -121,7 +88,7 @@ def run(
     plan: PlanArgument,
     store: Annotated[
         Path | None,
-        option("The SQLite file for results; NAME.db unless given."),
+        option("The folder for results; NAME.store unless given."),
     ] = None,
     executor: Annotated[Executor, typer.Option(help="Where the work is done.")] = "processes",
     jobs: Annotated[
@@ -148,7 +115,7 @@ def run(
         bool, typer.Option("--retry-failed", help="Try again what failed before.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count the cells and estimate the time by small fits.")
+        bool, typer.Option("--dry-run", help="Count the cells, and do none.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -167,11 +134,11 @@ def run(
         )
     study = study.installed()
     if dry_run and not json:
-        _tell_size(study)  # at once: large files and small fits take a while
+        _tell_size(study)  # at once: large files take a while
     study.check()
-    path = store or Path(f"{study.name}.db")
+    path = store or Path(f"{study.name}.store")
     if dry_run:
-        _tell_plan(study, path, workers=n_workers(executor, jobs), as_json=json)
+        _tell_plan(study, path, as_json=json)
         return
     options = {
         "executor": executor, "n_jobs": jobs, "address": address, "cell_timeout": cell_timeout,

@@ -3,7 +3,6 @@
 from labelance.study._config import extend_study, list_presets, load_study, to_toml
 from labelance.study._data import describe_datasets
 from labelance.study._design import Component, DataSource, Learner, Method
-from labelance.study._forecast import Forecast, forecast_study
 from labelance.study._results import (
     Merged,
     StudyResults,
@@ -22,7 +21,6 @@ __all__ = [
     "Cell",
     "Component",
     "DataSource",
-    "Forecast",
     "Learner",
     "Merged",
     "Method",
@@ -35,7 +33,6 @@ __all__ = [
     "describe_datasets",
     "export_results",
     "extend_study",
-    "forecast_study",
     "import_results",
     "list_presets",
     "load_study",

@@ -244,7 +244,7 @@ def _check_cell_limit(study: Study) -> None:
 
 
 def _whole(value: Any, key: str) -> int:
-    least, most = int(key != "seed"), 2**63 - 1  # SQLite keeps 64 bits
+    least, most = int(key != "seed"), 2**63 - 1
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise StudyError(
             f"{key} must be an integer", f"Got {value!r}", f"Write for example {key} = 2"

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import joblib
 import numpy as np
 
 from labelance._arrays._labels import has_unknown
@@ -25,11 +17,7 @@ from labelance.imbalance import cardinality, mean_imr
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.neighbors import Neighborhood, find_neighbors
 from labelance.study._design import DataSource, read_file_of
-from labelance.study._heartbeat import Heartbeat
 from labelance.study._study import Fold, Study, read_folds
-
-_PREFIX, _OWNER = "labelance-study-", "owner.json"
-_DAY = 24 * 3600
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,72 +98,6 @@ def _read_folds(source: DataSource, n: int) -> np.ndarray:
             "Use a CSV file with the columns row, rep0, rep1, …",
         )
     return table[:, 1:]
-
-
-class DatasetCache:
-    """Datasets in a folder, from which any number of processes map the same memory."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def has(self, source: DataSource) -> bool:
-        """Say whether a dataset is in the folder."""
-        return self._path(source.name).exists()
-
-    def put(self, source: DataSource, data: StudyData) -> None:
-        """Write a dataset to the folder."""
-        try:
-            joblib.dump(data, self._path(source.name))
-        except OSError as error:
-            raise StudyError(
-                f"Writing the data of {source.name} to {self.folder.parent} failed",
-                f"{error.strerror or error}",
-                "Free disk space there, or set TMPDIR to another folder; the same command resumes",
-            ) from error
-
-    def beat(self) -> None:
-        """Say that the runner to whom the folder belongs is alive."""
-        with suppress(OSError):
-            (self.folder / _OWNER).write_text(json.dumps(asdict(Heartbeat.now())))
-
-    def get(self, name: str) -> StudyData:
-        """Map a dataset into memory."""
-        return _map(self._path(name))
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name.encode().hex()}.joblib"
-
-
-@lru_cache(maxsize=2)
-def _map(path: Path) -> StudyData:
-    return joblib.load(path, mmap_mode="r")
-
-
-@contextmanager
-def open_dataset_cache() -> Iterator[DatasetCache]:
-    """Yield a cache in a temporary folder, and take away those of runners that were killed."""
-    _sweep(Path(gettempdir()))
-    with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
-        cache = DatasetCache(Path(folder))
-        cache.beat()
-        yield cache
-        _map.cache_clear()
-
-
-def _sweep(folder: Path) -> None:
-    for cache in folder.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            ours = not hasattr(os, "getuid") or cache.stat().st_uid == os.getuid()
-            if ours and not cache.is_symlink() and not _is_in_use(cache):
-                shutil.rmtree(cache, ignore_errors=True)
-
-
-def _is_in_use(cache: Path) -> bool:
-    try:
-        return Heartbeat(**json.loads((cache / _OWNER).read_text())).alive
-    except (OSError, ValueError, TypeError):
-        # Another process is making it, or was killed while making it.
-        return abs(time.time() - cache.stat().st_mtime) < _DAY
 
 
 def describe_datasets(study: Study) -> list[dict[str, Any]]:

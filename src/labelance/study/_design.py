@@ -27,43 +27,11 @@ from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
 PACKAGES = ("labelance", "sklearn", "imblearn")
-# Making one of these only stores its parameters. Pipelines, searches and clusterers are left
-# out: some load pickles from a folder that a parameter names.
 _KINDS = (ClassifierMixin, SamplerMixin, BaseMultiLabelSampler)
 _GENERATORS = ("labelance.datasets.make_", "sklearn.datasets.make_")
 # Arguments of read_multilabel that a plan may give, next to path and labels.
 READ_OPTIONS = tuple(inspect.signature(read_multilabel).parameters)[2:]
 _NOT_FOR_USE = ("tests", "conftest", "externals")
-
-
-def may_import(module: str, trust: Iterable[str]) -> bool:
-    """Say whether a module may be imported: a public one of ours, or one that is trusted."""
-    if _is_within(module, trust):
-        return True
-    package, *parts = module.split(".")
-    return package in PACKAGES and not any(
-        part.startswith("_") or part in _NOT_FOR_USE for part in parts
-    )
-
-
-def may_build(found: Any, path: str, trust: Iterable[str]) -> bool:
-    """Say whether what an import path led to may be called.
-
-    It must be defined where the path begins: a module also has the names that it imported, such
-    as ``subprocess`` or ``os``.
-    """
-    defined = getattr(found, "__module__", None) or ""
-    if _is_within(path.rpartition(".")[0], trust):
-        return callable(found) and _is_within(defined, trust)
-    if not _is_within(defined, [path.partition(".")[0]]):
-        return False
-    if inspect.isclass(found):
-        return issubclass(found, _KINDS)
-    return inspect.isfunction(found) and path.startswith(_GENERATORS) and path.count(".") == 2
-
-
-def _is_within(module: str, packages: Iterable[str]) -> bool:
-    return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
 # Learners of other libraries that presets compare: a module, and the package to install for it.
@@ -119,9 +87,7 @@ class Component:
 
     def find(self) -> Any:
         """Import the class, if it may be built."""
-        if self.trust is None:
-            return _find(self.path)
-        return find_trusted(self.path, self.trust)
+        return find_class(self.path, self.trust)
 
     def check(self) -> None:
         """Raise unless its class, and those of its parameters, are there and may be built."""
@@ -195,11 +161,33 @@ def _near(path: str) -> str:
     return "" if "." in path else did_you_mean(path, names)
 
 
-def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
-    """Import what a plan from outside names; nothing is imported unless its module may be."""
+def find_class(path: str, trust: Trust) -> Any:
+    """Import what a plan names; of a plan from outside only what is trusted, and nothing else.
+
+    Without further trust that is: public classifiers and samplers of our packages, since making one
+    only stores its parameters, and their generators of data. Pipelines, searches and clusterers
+    are left out: some load pickles from a folder that a parameter names. What is found must be
+    defined where its path begins: a module also has names that it imported, such as ``os``.
+    """
+    if trust is None:
+        return _find(path)
     full = path if "." in path else f"labelance.{path}"
-    found = _find(path) if may_import(full.rpartition(".")[0], trust) else None
-    if found is None or not may_build(found, full, trust):
+    module = full.rpartition(".")[0]
+    package, *inner = module.split(".")
+    named = _is_within(module, trust)
+    public = package in PACKAGES and not any(
+        part.startswith("_") or part in _NOT_FOR_USE for part in inner
+    )
+    found = _find(path) if named or public else None
+    defined = getattr(found, "__module__", None) or ""
+    if named:
+        may_be_built = callable(found) and _is_within(defined, trust)
+    elif inspect.isclass(found):
+        may_be_built = issubclass(found, _KINDS) and _is_within(defined, [package])
+    else:
+        generator = full.startswith(_GENERATORS) and full.count(".") == 2
+        may_be_built = inspect.isfunction(found) and generator and _is_within(defined, [package])
+    if not may_be_built:
         raise StudyError(
             "Only classifiers, samplers and generators of labelance, scikit-learn and "
             "imbalanced-learn are trusted by default",
@@ -208,6 +196,10 @@ def find_trusted(path: str, trust: tuple[str, ...]) -> Any:
             "command line",
         )
     return found
+
+
+def _is_within(module: str, packages: Iterable[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]

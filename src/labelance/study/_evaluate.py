@@ -12,6 +12,7 @@ import time
 import traceback
 import warnings
 import zlib
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -277,11 +278,14 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
 Row = dict[str, Any]
 
 
-def evaluate_cells(study: Study, cells: CellGroup, data: StudyData) -> Iterator[list[Row]]:
-    """Yield finished rows: those that come together, since they share their models.
+def evaluate_cells(
+    study: Study, cells: CellGroup, data: StudyData, groups: list[list[Cell]] | None = None
+) -> Iterator[list[Row]]:
+    """Yield finished rows of one group of cells after the other; a group shares its models.
 
     A failure becomes a row with its traceback, and the other cells go on.
     """
+    groups = groups_of(study, cells) if groups is None else groups
     with warnings.catch_warnings():
         # Constant labels and the like are counted in the rows; thousands of lines are no help.
         warnings.simplefilter("ignore", LabelanceWarning)
@@ -289,9 +293,9 @@ def evaluate_cells(study: Study, cells: CellGroup, data: StudyData) -> Iterator[
         try:
             evaluator = _Evaluator(study, cells, data)
         except BaseException:
-            yield [failure(study, cell) for cell in cells]
+            yield from ([failure(study, cell) for cell in group] for group in groups)
             return
-        for group in groups_of(study, cells):
+        for group in groups:
             forget_peak()
             if study.method(group[0].method).shares_members:
                 yield evaluator.evaluate_together(group)
@@ -489,16 +493,16 @@ def disagreement(scores: list[np.ndarray]) -> float:
     return float(1 - np.mean(pairs))
 
 
-def pack(table: np.ndarray) -> bytes:
-    """Return an array as compressed bytes."""
+def pack(table: np.ndarray) -> str:
+    """Return an array as compressed bytes, written as text."""
     buffer = io.BytesIO()
     np.save(buffer, table, allow_pickle=False)
-    return zlib.compress(buffer.getvalue())
+    return b64encode(zlib.compress(buffer.getvalue())).decode()
 
 
-def unpack(content: bytes) -> np.ndarray:
+def unpack(text: str) -> np.ndarray:
     """Return what :func:`pack` packed."""
-    return np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False)
+    return np.load(io.BytesIO(zlib.decompress(b64decode(text))), allow_pickle=False)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import zlib
 from collections import Counter
@@ -15,27 +16,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance._utils._notebook import draw_result
+from labelance.ensemble import StackedBagging
 from labelance.exceptions import StudyError
 from labelance.study._config import read_plan, study_of, to_toml
 from labelance.study._data import known_figures
-from labelance.study._design import DataSource, document, identity
+from labelance.study._design import Component, DataSource, document, identity
 from labelance.study._evaluate import Measures, unpack
 from labelance.study._store import (
     COLUMNS,
+    FIGURES,
     METRICS,
-    RESTORE,
+    Row,
     Store,
     cell_of,
-    check_no_conflict,
-    plan_row,
-    read_json,
+    is_of,
+    key_of,
     rows_of,
 )
 from labelance.study._study import Cell, Study, plan_of
@@ -69,9 +71,9 @@ def read_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFrame:
     study : Study
         The plan; rows that were computed by another are left out.
     store : path
-        The SQLite file, or a folder that :func:`export_results` wrote.
+        The store, or a folder that :func:`export_results` wrote.
     """
-    if is_folder(store):
+    if is_exported(store):
         rows = rows_of(study, read_folder(Path(store)).rows)
     else:
         rows = Store(store, read_only=True).rows(study)
@@ -86,7 +88,7 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     study : Study
         The plan; rows that were computed by another are left out.
     store : path
-        The SQLite file. An exported folder has no figures of single labels, and cells that were
+        The store. An exported folder has no figures of single labels, and cells that were
         merged from one are left out.
 
     Returns
@@ -103,13 +105,13 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     >>> study = load_study("quick").only(datasets=["few-labels"], learners=["MLkNN"], repeats=1)
     >>> study = study.only(methods=["Default"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
-    ...     figures = read_label_results(study, f"{folder}/results.db")
+    ...     _ = run_study(study, f"{folder}/quick.store", executor="serial")
+    ...     figures = read_label_results(study, f"{folder}/quick.store")
     >>> figures.groupby("label")["n_positive"].sum().tolist()
     [58.0, 34.0, 20.0, 12.0]
     """
     pandas = optional_import("pandas", extra="data", purpose="A table of results")
-    rows = Store(store, read_only=True).rows(study, columns=["labels"])
+    rows = Store(store, read_only=True).rows(study)
     parts = [_of_labels(pandas, row) for row in rows if row["labels"] is not None]
     columns = [*Cell._fields, "label", *Measures._fields]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
@@ -207,7 +209,7 @@ def import_results(
     Parameters
     ----------
     path : path
-        An SQLite file, or a folder that :func:`export_results` wrote.
+        A store, or a folder that :func:`export_results` wrote.
     study : str, optional
         Which study, by its name or the beginning of its configuration hash; needed where a
         store holds several.
@@ -225,15 +227,15 @@ def import_results(
     >>> from labelance.study import export_results, import_results, load_study, run_study
     >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
-    ...     _ = export_results(f"{folder}/results.db", f"{folder}/results")
+    ...     _ = run_study(study, f"{folder}/quick.store", executor="serial")
+    ...     _ = export_results(f"{folder}/quick.store", f"{folder}/results")
     ...     results = import_results(f"{folder}/results")
     >>> len(results.rows), results.study == study
     (14, True)
     """
-    if is_folder(path):
+    if is_exported(path):
         found = read_folder(Path(path), trust=trusted(trust))
-        return found if study is None else _require(found, study)
+        return found if study is None else _only(found, study)
     store = Store(path, read_only=True)
     chosen = choose_study(store, study, trust=trusted(trust))
     rows = store.rows(chosen)
@@ -252,12 +254,9 @@ def trusted(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Say whether results are a folder; a path that cannot be looked at is none."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+def is_exported(path: str | os.PathLike[str]) -> bool:
+    """Say whether results are a folder that is no store."""
+    return os.path.isdir(path) and not Store.is_at(path)
 
 
 def weighing_in(study: Study, rows: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -350,7 +349,7 @@ def _is_called(study: Study, name: str) -> bool:
     return study.name == name or (len(name) >= 4 and study.hash.startswith(name))
 
 
-def _require(results: StudyResults, name: str) -> StudyResults:
+def _only(results: StudyResults, name: str) -> StudyResults:
     if _is_called(results.study, name):
         return results
     raise StudyError(
@@ -384,16 +383,17 @@ def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _read_versions(texts: Iterable[str | None]) -> list[dict[str, str]]:
-    read: dict[str, dict[str, str]] = {}
-    found = []
-    for text in filter(None, texts):
-        if text not in read:
-            read[text] = require(read_json(text, "The versions of a cell"), _TEXTS, "versions")
-        found.append(read[text])
-    return found
+    what, read = "The versions of a cell", dict[str, dict[str, str]]()
+    found = list(filter(None, texts))
+    for text in set(found):
+        said = _read_json(text, what)
+        read[text] = _require(
+            said, dict.fromkeys(said if isinstance(said, dict) else (), str), what
+        )
+    return [read[text] for text in found]
 
 
-def _read_labels(content: bytes) -> np.ndarray:
+def _read_labels(content: str) -> np.ndarray:
     """Return the figures of labels, a row for each measure."""
     try:
         table = unpack(content)
@@ -403,14 +403,6 @@ def _read_labels(content: bytes) -> np.ndarray:
     except (zlib.error, ValueError, EOFError, MemoryError) as error:
         found = str(error)
     raise StudyError("The values of labels in a store must be tables of numbers", found, RESTORE)
-
-
-def check_readable(rows: Sequence[dict[str, Any]]) -> None:
-    """Raise for rows of a store whose packed columns cannot be read."""
-    _read_versions(row["versions"] for row in rows)
-    for content in (row["labels"] for row in rows):
-        if content is not None:
-            _read_labels(content)
 
 
 def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
@@ -507,67 +499,46 @@ def _number(text: str, name: str) -> float:
     return number
 
 
-_TEXTS = {str: str}
+_LISTS = ("labelance", "commits", "machines")
 _ABOUT = {
-    "study": str,
-    "config": str,
-    "cells": int,
-    "done": int,
-    "failed": int,
-    "labelance": [str],
-    "commits": [str],
-    "versions": {str: [str]},
-    "machines": [str],
-    "first_finished": (str, NoneType),
-    "last_finished": (str, NoneType),
+    **dict.fromkeys(("study", "config"), str),
+    **dict.fromkeys(("cells", "done", "failed"), int),
+    **dict.fromkeys(_LISTS, list),
+    "versions": dict,
+    **dict.fromkeys(("first_finished", "last_finished"), (str, NoneType)),
 }
 
 
 def _read_about(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except ValueError as error:
-        raise StudyError(
-            f"{path} is not valid JSON", f"The parser reports: {error}", RESTORE
-        ) from error
-    about = require(read_json(text, str(path)), dict, str(path))
-    for name, kind in _ABOUT.items():
-        require(about.get(name), kind, f"{name} of {path}")
-    for figures in require(about.get("datasets", []), [dict], f"datasets of {path}"):
-        for name, kind in _FIGURES.items():
-            require(figures.get(name), kind, f"{name} of a dataset of {path}")
+    about = _require(_read_json(path.read_bytes(), f"{path}"), _ABOUT, f"{path}")
+    for found in [about[name] for name in _LISTS] + list(about["versions"].values()):
+        texts = dict(enumerate(found)) if isinstance(found, list) else None
+        _require(texts, dict.fromkeys(texts or (), str), f"{path}")
+    datasets = about.get("datasets", [])
+    for figures in datasets if isinstance(datasets, list) else [None]:
+        _require(figures, FIGURES, f"datasets of {path}")
     return about
 
 
-_FIGURES = {
-    "dataset": str, "n": int, "d": int, "q": int,
-    "LC": (int, float, NoneType), "MeanImR": (int, float, NoneType),
-}  # fmt: skip
+def _read_json(text: str | bytes, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StudyError(
+            f"{what} is not valid JSON", f"The parser reports: {error}", RESTORE
+        ) from error
 
 
-def require(value: Any, kind: Any, what: str) -> Any:
-    """Return a value from outside if it is of a kind: a type, or a list or mapping of types."""
-    if not _is_of(value, kind):
+def _require(value: Any, kinds: dict[Any, Any], what: str) -> Any:
+    """Return a mapping from outside if its values are of their kinds."""
+    if not is_of(value, kinds):
         raise StudyError(
             f"{what} is not as `labelance study export` writes it", f"Got {value!r}"[:200], RESTORE
         )
     return value
 
 
-def _is_of(value: Any, kind: Any) -> bool:
-    if isinstance(kind, list):
-        return isinstance(value, list) and all(_is_of(item, kind[0]) for item in value)
-    if isinstance(kind, dict):
-        ((_, inner),) = kind.items()  # keys of JSON are text anyway
-        return isinstance(value, dict) and all(_is_of(item, inner) for item in value.values())
-    return isinstance(value, kind) and not isinstance(value, bool) and _can_be_written(value)
-
-
-def _can_be_written(value: Any) -> bool:
-    try:
-        return not isinstance(value, str) or bool(value.encode()) or not value
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
+RESTORE = "Restore it from a backup, or export it again; it is damaged, or another program wrote it"
 
 
 def _values(found: Iterable[str | None]) -> list[str]:
@@ -694,38 +665,33 @@ def merge_results(
     Merged
         ``new`` and ``total`` cells.
     """
-    stores = [_read_source(Path(source)) for source in sources]
-    seen = Store(into, read_only=True).rows() if Path(into).exists() else []
-    for store in stores:
-        check_no_conflict(seen, store.rows, store.studies)
-        seen = seen + store.rows
+    found = [_read_source(Path(source)) for source in sources]
+    seen = Store(into, read_only=True).rows() if os.path.exists(into) else []
+    before = len(seen)
+    for rows, studies, _ in found:
+        _check_no_conflict(seen, rows, studies)
+        seen = seen + rows
     target = Store(into)
-    new = sum(target.take(store.rows, store.plans) for store in stores)
-    for store in stores:
-        for figures, study in zip(store.figures, store.studies):
+    for rows, studies, figures in found:
+        target.add(rows)
+        for study, known in zip(studies, figures):
+            target.remember(study)
             for source in study.datasets:
-                if source.name in figures:
-                    target.describe(source, figures[source.name])
-    return Merged(new, len(target.rows(columns=())))
+                if source.name in known:
+                    target.describe(source, known[source.name])
+    total = len(target.rows())
+    return Merged(total - before, total)
 
 
-class _Source(NamedTuple):
-    """What a store or a folder has for another store."""
-
-    rows: list[dict[str, Any]]
-    studies: list[Study]
-    plans: list[tuple[Any, ...]]
-    figures: list[dict[str, dict[str, Any]]]  # of the datasets of every study, by name
+Figures = dict[str, dict[str, Any]]  # of the datasets of a study, by name
 
 
-def _read_source(path: Path) -> _Source:
-    if not is_folder(path):
+def _read_source(path: Path) -> tuple[list[Row], list[Study], list[Figures]]:
+    """Return the rows of a store or folder, its studies, and what is known of their datasets."""
+    if not is_exported(path):
         store = Store(path, read_only=True)
-        # A damaged plan raises here: it must not make the other store unreadable.
         studies = [study_of(plan, trust=()) for plan in store.plans()]
-        rows = store.rows()
-        check_readable(rows)
-        return _Source(rows, studies, store.plan_rows(), list(map(store.figures, studies)))
+        return store.rows(), studies, list(map(store.figures, studies))
     results = read_folder(path)
     if results.about["config"] != results.study.hash:
         raise StudyError(
@@ -734,6 +700,64 @@ def _read_source(path: Path) -> _Source:
             f"{results.study.hash}",
             "Use the version that wrote them, or run the study again",
         )
-    study, begun = results.study, results.about["first_finished"]
     figures = {one["dataset"]: one for one in results.about.get("datasets", ())}
-    return _Source(results.rows, [study], [plan_row(study, plan_of(study), begun)], [figures])
+    return results.rows, [results.study], [figures]
+
+
+# Machines may differ in the last bits of a sum; anything more is another result.
+TOLERANCE = 1e-12
+# The regressions of a second level sum up by BLAS, in an order that depends on the processor. Last
+# bits of their scores may exchange two rows that are all but equal, and so move an AUC.
+STACKED_TOLERANCE = 1e-6
+
+
+def largest_difference(one: Row, other: Row) -> tuple[float, str]:
+    """Return how far the figures of two rows are apart at most, and in which metric."""
+    return max((_difference(one[name], other[name]), name) for name in METRICS)
+
+
+def _difference(one: float | None, other: float | None) -> float:
+    """Return a distance; a figure that is not defined is far from any that is."""
+    if one is None or other is None:
+        return 0.0 if one is other else math.inf
+    return abs(one - other)
+
+
+def tolerance_of(study: Study, cell: Cell) -> float:
+    """Return how far the figures of a cell may be apart on two machines."""
+    method = study.method(cell.method)
+    used = (study.component(study.learner(cell.learner), method), method.ensemble)
+    stacked = any(_is_stacked(component) for component in used if component is not None)
+    return STACKED_TOLERANCE if stacked else TOLERANCE
+
+
+def _is_stacked(component: Component) -> bool:
+    """Say whether a component, or a part of it, learns a second level."""
+    try:
+        found = component.find()
+    except StudyError:  # code that is not trusted, or not installed, is not asked
+        found = None
+    stacked = isinstance(found, type) and issubclass(found, StackedBagging)
+    return stacked or any(map(_is_stacked, component.parts()))
+
+
+def _check_no_conflict(mine: Iterable[Row], other: Iterable[Row], studies: Sequence[Study]) -> None:
+    """Raise if two rows are of the same cell and configuration, but with different figures.
+
+    One of the studies that the other rows belong to says how far the figures may be apart.
+    """
+    done = {key_of(row): row for row in mine if row["status"] == "done"}
+    for row in other:
+        known = done.get(key_of(row))
+        if row["status"] != "done" or known is None:
+            continue
+        apart, name = largest_difference(known, row)
+        if apart > TOLERANCE and apart > max(
+            (tolerance_of(study, cell_of(row)) for study in studies if rows_of(study, [row])),
+            default=TOLERANCE,
+        ):
+            raise StudyError(
+                "Merged results must agree on the cells they share",
+                f"{name} of {cell_of(row)} is {known[name]!r} in one and {row[name]!r} in another",
+                "Check which is right: labelance study verify",
+            )

@@ -14,8 +14,15 @@ from labelance.study._config import study_of
 from labelance.study._data import StudyData, load_source
 from labelance.study._design import DataSource, content_of, files_of
 from labelance.study._evaluate import Row, evaluate_cells
-from labelance.study._results import StudyResults, import_results, trusted
-from labelance.study._store import TOLERANCE, cell_of, largest_difference, tolerance_of
+from labelance.study._results import (
+    TOLERANCE,
+    StudyResults,
+    import_results,
+    largest_difference,
+    tolerance_of,
+    trusted,
+)
+from labelance.study._store import cell_of
 from labelance.study._study import Cell, Study, group_by_fold, plan_of
 
 
@@ -120,8 +127,8 @@ def verify_results(
     >>> from labelance.study import load_study, run_study, verify_results
     >>> study = load_study("quick").only(datasets=["small"], learners=["MLkNN"], repeats=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = run_study(study, f"{folder}/results.db", executor="serial")
-    ...     checked = verify_results(f"{folder}/results.db", sample=3)
+    ...     _ = run_study(study, f"{folder}/quick.store", executor="serial")
+    ...     checked = verify_results(f"{folder}/quick.store", sample=3)
     >>> checked.n_exact, checked.differing
     (3, ())
     """
