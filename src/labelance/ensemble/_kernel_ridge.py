@@ -21,6 +21,7 @@ from labelance.ensemble._encoding import Floats, Table
 MOST_LANDMARKS = 2500
 _PENALTIES = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 _BLOCK = 2000  # rows whose kernel is made at a time
+_JUDGING = 5  # blocks that are enough to choose a penalty by
 _MOST_HELD = 12_500_000  # cells of a kernel that is not made again
 _RANK = 1e-10  # of the largest eigenvalue: what is smaller is rounding
 
@@ -187,13 +188,14 @@ class _Fit:
         w = np.ones(len(Y)) if weight is None else weight
         mean = np.average(Y, axis=0, weights=w)
         Y = Y - mean
-        products = np.zeros((to_features.shape[1],) * 2)
+        products = np.zeros((len(to_features),) * 2)
         along = np.zeros((len(products), Y.shape[1]))
         for block in _blocks(len(Y)):
-            features = kernel.take(numbers[block]) @ to_features
-            products += features.T @ (features if weight is None else features * w[block, None])
-            along += features.T @ (w[block, None] * Y[block])
-        squares, turn = eigh(products)
+            K = kernel.take(numbers[block])
+            products += K.T @ (K if weight is None else K * w[block, None])
+            along += K.T @ (w[block, None] * Y[block])
+        along = to_features.T @ along
+        squares, turn = eigh(to_features.T @ products @ to_features)
         to_features = to_features @ turn
         return cls(
             to_features,
@@ -210,10 +212,14 @@ class _Fit:
         return self.to_features @ (self.along / (self.squares[:, None] + penalty))
 
     def errors(self, penalties: Floats) -> Floats:
-        """Return the squared leave-one-out error of each penalty, in units of variance."""
+        """Return the squared leave-one-out error of each penalty on some rows.
+
+        It is in units of the variance of all rows.
+        """
         variance = np.maximum(self.weight @ self.Y**2, 1e-300)
         total = np.zeros(len(penalties))
-        for block in _blocks(len(self.Y)):
+        blocks = _blocks(len(self.Y))
+        for block in blocks[:: -(-len(blocks) // _JUDGING)]:
             features, w = self.features(block), self.weight[block]
             squared = features**2
             for i, penalty in enumerate(penalties):
