@@ -395,7 +395,7 @@ class Kernel(Part):
 
     def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
         m = min(n, MOST_LANDMARKS)
-        return 0.02 + 1e-10 * n * m * (m + 2 * n_labels) + 4e-10 * m**3
+        return 0.02 + 1.6e-10 * n * m * (m + 2 * n_labels) + 4e-10 * m**3
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         return self.fit_held_out(task, rng).model
