@@ -1,7 +1,7 @@
 """Every pair of methods: Wilcoxon's signed-rank test, and how large the difference is.
 
 By hand, because `scipy.stats.wilcoxon` (1.17) is exact with ties for up to 13 data sets only, and
-one pair at a time.
+then tries all sign patterns: 13 data sets and 4 methods take 7 s, and counting sums 1 ms.
 """
 
 from collections.abc import Sequence
@@ -122,19 +122,18 @@ def signed_ranks(values: Floats, *, zero: Zero) -> SignedRanks:
         )
     k = values.shape[1]
     differences = pair_differences(values)
-    # Doubled, mean ranks are integers.
+    differ = differences != 0
+    dropped = 0 if zero == "split" else (~differ).sum(axis=1, keepdims=True)
+    # Doubled, mean ranks are integers; those of zeros come first, and count for neither method.
     ranks = np.rint(2 * rankdata(np.abs(differences), axis=1)).astype(np.int64)
-    n_zeros = (differences == 0).sum(axis=1)
-    shared = n_zeros * (n_zeros + 1) // 2  # half of the zeros' doubled rank sum
-    if zero == "drop":
-        ranks -= 2 * n_zeros[:, None]
-        shared = np.zeros_like(n_zeros)
-    n_ranked = values.shape[0] - (n_zeros if zero == "drop" else np.zeros_like(n_zeros))
+    ranks = np.where(differ, ranks - 2 * dropped, 0)
     plus = np.where(differences > 0, ranks, 0).sum(axis=1)
-    minus = np.where(differences < 0, ranks, 0).sum(axis=1)
+    minus = ranks.sum(axis=1) - plus
+    n_ranked = np.ravel(values.shape[0] - dropped) + np.zeros_like(plus)
+    shared = (n_ranked * (n_ranked + 1) - plus - minus) / 2
     p = [
-        _two_sided(ranks[pair][differences[pair] != 0], min(plus[pair], minus[pair]), n)
-        for pair, n in enumerate(n_ranked)
+        _two_sided(line[line > 0], least, n)
+        for line, least, n in zip(ranks, np.minimum(plus, minus), n_ranked)
     ]
     return SignedRanks(
         sums=square((plus + shared) / 2, k, below=(minus + shared) / 2, diagonal=0),
