@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from labelance._utils._messages import optional_import
 
 
 class PageParts(NamedTuple):
@@ -44,3 +48,22 @@ def read_page_parts(package: str, name: str) -> PageParts:
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return PageParts(style, script, f"sha256-{digest}")
+
+
+def render(package: str, name: str, escape: Callable[[str], str], **values: Any) -> str:
+    """Fill in a jinja template with ``<< value >>`` and ``<% if %>``, and escape every value.
+
+    Those are signs that LaTeX and Markdown leave free. What a macro returned is passed through
+    ``| safe``: its values are escaped already.
+    """
+    jinja2 = optional_import("jinja2", extra="report", purpose="A report")
+    environment = jinja2.Environment(
+        block_start_string="<%", block_end_string="%>",
+        variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>",
+        loader=jinja2.FunctionLoader(partial(read_template, package)),
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: value if hasattr(value, "__html__") else escape(str(value)),
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return str(environment.get_template(name).render(**values))

@@ -15,26 +15,19 @@ from typing import Any, Literal
 
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import is_number
+from labelance._utils._page import render
 from labelance.exceptions import InputError
 from labelance.report._gather import Report, gather
 from labelance.report._html import to_html
 from labelance.report._ranking import Correction
-from labelance.report._table import Row, Table
 
 # A spreadsheet takes text that begins so for a formula, and runs it.
 _FORMULA = ("=", "+", "-", "@")
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 
-_ESCAPES = {
+_ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#_%"} | {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -52,16 +45,6 @@ _ESCAPES = {
     "…": r"\dots{}",
 }
 _LATEX = str.maketrans(_ESCAPES)
-# More rows than this do not fit on a page.
-_LONG = 34
-
-_LATEX_HEAD = r"""\documentclass{article}
-\usepackage[a4paper,landscape,margin=15mm]{geometry}
-\usepackage[T1]{fontenc}
-\usepackage{booktabs}
-\usepackage{longtable}
-\begin{document}
-"""
 
 
 def write_csv(report: Report, path: Path) -> None:
@@ -98,18 +81,6 @@ def disarm(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
 
-def to_markdown(report: Report) -> str:
-    """Return the report as Markdown."""
-    about = [
-        f"- {escape_markdown(key)}: {escape_markdown(value)}" for key, value in report.about.items()
-    ]
-    notes = [f"- {escape_markdown(note)}" for note in report.notes]
-    verdict = escape_markdown(" ".join(report.verdict))
-    parts = [f"# {escape_markdown(report.title)}", verdict, "\n".join(about), "\n".join(notes)]
-    parts += [_markdown_table(table) for table in report.tables]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
 def escape_markdown(text: str) -> str:
     r"""Return text that Markdown shows as it is.
 
@@ -120,35 +91,6 @@ def escape_markdown(text: str) -> str:
     a\_b\|\<c\>
     """
     return _MARKDOWN.sub(r"\\\1", text)
-
-
-def _markdown_table(table: Table) -> str:
-    columns = [*table.heads, *table.columns]
-    ruler = [":--"] * len(table.heads) + ["--:"] * len(table.columns)
-    lines = [_markdown_line([escape_markdown(column) for column in columns]), _markdown_line(ruler)]
-    lines += [_markdown_line(_cells(row, escape_markdown, "**%s**")) for row in table.rows]
-    note = f"\n\n{escape_markdown(table.note)}" if table.note else ""
-    return f"## {escape_markdown(table.title)}\n\n" + "\n".join(lines) + note
-
-
-def _markdown_line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def to_latex(report: Report) -> str:
-    """Return the report as a LaTeX document."""
-    said = [f"{key}: {value}" for key, value in report.about.items()] + report.notes
-    items = "\n".join(rf"\item {escape_latex(line)}" for line in said)
-    parts = [
-        rf"\section*{{{escape_latex(report.title)}}}"
-        + "\n\n"
-        + escape_latex(" ".join(report.verdict)),
-        "\\begin{itemize}\n" + items + "\n\\end{itemize}" if items else "",
-        *(_latex_table(table) for table in report.tables),
-    ]
-    # A page for every few tables: LaTeX gives up with too many of them waiting for a place.
-    body = "\n\n\\clearpage\n".join(part for part in parts if part)
-    return f"{_LATEX_HEAD}\n{body}\n\n\\end{{document}}\n"
 
 
 def escape_latex(text: str) -> str:
@@ -163,54 +105,6 @@ def escape_latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-def _latex_table(table: Table) -> str:
-    heads = table.heads[1:] if table.is_grouped else table.heads
-    kinds = "l" * len(heads) + "r" * len(table.columns)
-    head = _latex_line([escape_latex(name) for name in (*heads, *table.columns)])
-    groups = [_latex_group(table, group) for group in table.groups]
-    body = "\n\\midrule\n".join(groups)
-    title = f"{table.title}. {table.note}" if table.note else f"{table.title}."
-    caption = rf"\caption{{{escape_latex(title)}}}"
-    label = rf"\label{{tab:{table.name}}}"
-    if len(table.rows) > _LONG:
-        return (
-            "{\\footnotesize\n\\setlength{\\tabcolsep}{4pt}\n"
-            f"\\begin{{longtable}}{{@{{}}{kinds}@{{}}}}\n{caption}{label}\\\\\n"
-            f"\\toprule\n{head}\n\\midrule\n\\endfirsthead\n"
-            f"\\toprule\n{head}\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n"
-            f"{body}\n\\end{{longtable}}\n}}"
-        )
-    return (
-        "\\begin{table}[htbp]\n\\centering\n\\footnotesize\n\\setlength{\\tabcolsep}{4pt}\n"
-        f"{caption}\n{label}\n\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}\n"
-        f"\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}"
-    )
-
-
-def _latex_group(table: Table, rows: list[Row]) -> str:
-    """Write a run of rows, under its name in the middle as in the paper."""
-    first = 1 if table.is_grouped else 0
-    lines = [_latex_line(_cells(row, escape_latex, r"\textbf{%s}")[first:]) for row in rows]
-    if table.is_grouped:
-        width = len(table.heads) - 1 + len(table.columns)
-        name = escape_latex(rows[0].heads[0])
-        lines.insert(0, rf"\multicolumn{{{width}}}{{c}}{{{name}}} \\ \midrule")
-    return "\n".join(lines)
-
-
-def _latex_line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
-def _cells(row: Row, escape: Callable[[str], str], bold: str) -> list[str]:
-    """Return the escaped text of a row's cells, the best of them in bold."""
-    cells = [
-        bold % escape(cell) if place in row.best else escape(cell)
-        for place, cell in enumerate(row.cells)
-    ]
-    return [*map(escape, row.heads), *cells]
-
-
 Format = Literal["html", "markdown", "latex", "csv"]
 _SUFFIXES: dict[str, Format] = {
     ".html": "html",
@@ -220,7 +114,15 @@ _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     "": "csv",
 }
-_WRITERS = {"html": to_html, "markdown": to_markdown, "latex": to_latex}
+_WRITERS: dict[Format, Callable[[Report], str]] = {
+    "html": to_html,
+    "markdown": lambda report: _fill_in(report, "report.md", escape_markdown),
+    "latex": lambda report: _fill_in(report, "report.tex", escape_latex),
+}
+
+
+def _fill_in(report: Report, name: str, escape: Callable[[str], str]) -> str:
+    return render("labelance.report", name, escape, report=report)
 
 
 def write_report(
