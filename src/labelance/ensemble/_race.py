@@ -28,12 +28,12 @@ _LEAST, _MOST = 1e-4, 1 - 1e-4  # probabilities, so that one cell does not decid
 _MOST_CELLS = 4_000_000  # that weights are found on
 
 _FREE = 60.0  # seconds of counted work that parts may take whatever the best one takes
-_TIMES = 2.5  # the work of the best part that all may take together
+_FREE_RACE = 24.0  # and the race; else as much as the best part
+_TIMES = 3.0  # the work of the best part that all may take together
 _SHORTEST, _LONGEST = 1000, 16_000  # rows of the first sample, and of the last one
 _JUDGES = 4000
 _DROPPED = 0.03  # weight below which a part leaves the race
 _JOINS = 0.1  # weight from which a part learns from all rows
-_RACE = 0.4  # of what parts may take: what the race may take
 _TIMES_ROW = 3  # the work of the scores of a row, next to that of the best part
 _TREES = 50  # of a forest in the race
 
@@ -101,11 +101,11 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     while True:
         spent += _heat_work(here, tasks, size)
         weights, losses = _run_heat(here, tasks, learned[:size], judges, rng)
-        most = _most_work(work[here[int(np.argmin(losses))]])
+        most = max(_FREE_RACE, work[here[int(np.argmin(losses))]])
         kept = _survivors(here, weights, losses, work)
         last = (
             size * 2 > min(_LONGEST, len(learned), n // 3)
-            or spent + _heat_work(kept, tasks, size * 2) > _RACE * most
+            or spent + _heat_work(kept, tasks, size * 2) > most
         )
         if last:
             kept = _choose(here, weights, losses, work)
@@ -174,7 +174,7 @@ def _startable(
     """Return candidates whose first heat is cheap, or cheap next to all rows of the cheapest."""
     order = sorted(candidates, key=work.__getitem__)
     first = np.array([_heat_work([one], tasks, _SHORTEST) for one in order])
-    most = _RACE * _most_work(work[order[0]])
+    most = max(_FREE_RACE, work[order[0]])
     fits = (first <= most / 3) & (np.cumsum(np.where(first <= most / 3, first, 0)) <= most)
     here = [one for one, fit in zip(order, fits) if fit] or order[:1]
     return [one for one in candidates if one in here]

@@ -95,9 +95,9 @@ class RareLabelClassifier(WeightedClassifier):
 
     Notes
     -----
-    Cost: the parts that learn from all rows take together at most 2.5 times the work of the one
+    Cost: the parts that learn from all rows take together at most 3 times the work of the one
     with the least log loss in the race, or a minute of one core, whichever is more; the race takes
-    at most 0.4 times that.
+    at most as much as that one, or 24 seconds.
     After a race, what predicts takes at most 3 times the work of the best part.
     Work is counted from the shape of the data, not by a clock, so that a seed gives one model.
     Memory, beyond that of X and of the scores: kernels are made in blocks, and trees draw at most
