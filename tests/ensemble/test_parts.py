@@ -50,7 +50,7 @@ def test_parts_give_probabilities_of_rows_with_and_without_them(part, sparse, ho
         assert ((one >= 0) & (one <= 1)).all()
     assert_array_equal(held_out, same)
     assert_array_equal(scores, again.scores(task.table))
-    assert part.work(10 * N, task.table, Q, 5) > part.work(N, task.table, Q, 5) > 0
+    assert part.work(10 * N, task) > part.work(N, task) > 0
 
 
 @pytest.mark.parametrize(

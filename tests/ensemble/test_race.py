@@ -39,7 +39,7 @@ class Guess(Part):
         self.name, self.noise, self.price = name, noise, price
         self.sizes = []
 
-    def work(self, n, table, n_labels, n_trees):
+    def work(self, n, task):
         return self.price * n
 
     def fit_once(self, task, rng):

@@ -112,7 +112,7 @@ def test_the_penalty_is_that_of_the_least_error_of_rows_left_out(data, table, mo
 
 
 def test_many_groups_of_labels_share_the_landmarks_of_one(data, table, known, monkeypatch):
-    monkeypatch.setattr("labelance.ensemble._kernel_ridge.MOST_LANDMARKS", 60)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 60)
     Y = np.where(known, data[1], 0)
     machine, left_out = KernelRidge.fit(table, Y, None, np.random.default_rng(0), known=known)
     assert machine.landmarks.shape[0] == int(60 / 9 ** (1 / 3))
@@ -121,7 +121,7 @@ def test_many_groups_of_labels_share_the_landmarks_of_one(data, table, known, mo
 
 def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
     exact, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
-    monkeypatch.setattr("labelance.ensemble._kernel_ridge.MOST_LANDMARKS", 110)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 110)
     few, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
     assert few.landmarks.shape[0] == 110
     assert_allclose(few.scores(table), exact.scores(table), atol=0.15)
@@ -129,7 +129,7 @@ def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_of_rows_give_the_scores_of_all_at_once(data, table, weighted, monkeypatch):
-    monkeypatch.setattr("labelance.ensemble._kernel_ridge.MOST_LANDMARKS", 50)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 50)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(table)) if weighted else None
     at_once = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._BLOCK", 7)

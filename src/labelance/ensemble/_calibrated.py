@@ -44,7 +44,8 @@ class LabelCurves:
         own = rarer / (rarer + _STRENGTH)
         # The common curve in units of every label's own frequency.
         base = np.log((n_positive + 0.5) / (n - n_positive + 0.5))
-        common = own @ own_slope / own.sum(), own @ (own_intercept - base) / own.sum()
+        total = own.sum() or 1.0  # no label has rows of both kinds
+        common = own @ own_slope / total, own @ (own_intercept - base) / total
         slope = own * own_slope + (1 - own) * common[0]
         intercept = own * own_intercept + (1 - own) * (base + common[1])
         return cls(center, spread, np.maximum(slope, 1e-3), intercept)

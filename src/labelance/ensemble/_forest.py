@@ -64,11 +64,9 @@ class Forest:
         A label that is unknown in a row counts, where trees split, as the share of its bag that
         has it; scores are means over rows in which it is known, NaN where the leaves have none.
         """
-        rows = _in_single_precision(table)
-        to_fit = to_columns(rows)
-        spread = _spread(Y, known)
+        rows, spread = _in_single_precision(table), _spread(Y, known)
         tasks = (
-            delayed(_grow)(rows, to_fit, Y, known, spread, weight, seed, splitter)
+            delayed(_grow)(rows, Y, known, spread, weight, seed, splitter)
             for seed in draw_seeds(rng, n_trees)
         )
         grown = run_parallel(
@@ -150,7 +148,6 @@ def _spread(Y: Floats, known: Any) -> Floats:
 
 def _grow(
     rows: Any,
-    to_fit: Any,
     Y: Floats,
     known: Any,
     spread: Floats,
@@ -164,7 +161,10 @@ def _grow(
     bag = np.bincount(rng.integers(n, size=min(n, BAG)), minlength=n).astype(float)
     if weight is not None:
         bag *= weight
+    drawn = np.flatnonzero(bag)
+    bag, Y = bag[drawn], Y[drawn]
     if known is not None:
+        known = known[drawn]
         share = (bag @ Y) / np.maximum(bag @ known, 1e-300)  # Y is 0 where it is unknown
         Y = np.where(known, Y, share)
     if q > _MOST_OUTPUTS:
@@ -173,8 +173,7 @@ def _grow(
     tree = DecisionTreeRegressor(
         splitter=splitter, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
-    tree.fit(to_fit, Y, sample_weight=bag, check_input=False)
+    tree.fit(to_columns(rows[drawn]), Y, sample_weight=bag, check_input=False)
     drop_node_values(tree)
-    drawn = np.flatnonzero(bag)
     leaves = [tree.apply(rows[block], check_input=False) for block in _blocks(n)]
-    return tree, np.concatenate(leaves).astype(np.int32), (drawn, bag[drawn])
+    return tree, np.concatenate(leaves).astype(np.int32), (drawn, bag)

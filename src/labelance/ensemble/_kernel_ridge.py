@@ -18,10 +18,10 @@ from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table
 
-MOST_LANDMARKS = 2500
+_MOST_LANDMARKS = 2500
 _PENALTIES = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 _BLOCK = 2000  # rows whose kernel is made at a time
-_JUDGING = 5  # blocks that are enough to choose a penalty by
+_JUDGING = 5  # blocks of rows that are enough to choose a penalty by
 _MOST_HELD = 12_500_000  # cells of a kernel that is not made again
 _RANK = 1e-10  # of the largest eigenvalue: what is smaller is rounding
 
@@ -33,8 +33,8 @@ class KernelRidge:
     One decomposition serves all labels and all penalties, and leave-one-out residuals follow in
     closed form, given the mean of the labels: r_i / (1 - h_ii), h the diagonal of the hat matrix.
     Beyond 2,500 rows the features are those of 2,500 rows drawn at random (Nystroem's method).
-    Labels that are known in the same rows share a decomposition over these; of many such groups
-    each has fewer rows to draw from, so that all take about as long as one.
+    Labels that are known in the same rows share a decomposition over these; beyond 2,500 rows, of
+    many such groups each has fewer to draw from, so that all decompositions take as long as one.
 
     References
     ----------
@@ -64,12 +64,12 @@ class KernelRidge:
         The score of an unknown cell is the machine's, which learned nothing from it. Columns of
         a sparse table count by their rarity, unless the cells are ``weighted`` already.
         """
-        (n, q), groups = Y.shape, labels_known_together(known)
+        (n, q), groups = Y.shape, _groups(known, weight)
         rarity = None if weighted else inverse_frequencies(table)
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
         gamma = 1 / table.shape[1] if stored_cells(table) is None else 1.0
-        chosen, most = np.arange(n), int(MOST_LANDMARKS / len(groups) ** (1 / 3))
+        chosen, most = np.arange(n), n_landmarks(len(groups))
         if n > most:
             chosen = np.sort(rng.choice(n, most, replace=False))
         kernel = _Kernel(rows, rows[chosen], gamma)
@@ -85,7 +85,7 @@ class KernelRidge:
         # One penalty for all labels, by the squared leave-one-out error in units of variance.
         errors = np.sum([one.errors(_PENALTIES) for one in fits], axis=0)
         penalty = _PENALTIES[int(np.argmin(errors))]
-        coef, mean, left_out = np.empty((len(chosen), q)), np.empty(q), np.empty((n, q))
+        coef, mean, left_out = np.zeros((len(chosen), q)), np.full(q, np.nan), np.empty((n, q))
         for (_, labels), one in zip(groups, fits):
             coef[:, labels], mean[labels] = one.coef(penalty), one.mean
         machine = cls(rarity, gamma, kernel.landmarks, coef, mean)
@@ -104,6 +104,21 @@ class KernelRidge:
             for block in _blocks(rows.shape[0])
         ]
         return self.mean + np.vstack(parts)
+
+
+def n_landmarks(n_groups: int) -> int:
+    """Return the most rows that features are those of."""
+    return int(_MOST_LANDMARKS / max(n_groups, 1) ** (1 / 3))
+
+
+def _groups(known: Any, weight: Weights) -> list[tuple[Any, Any]]:
+    """Return labels that are known in the same rows, without those of which no row counts."""
+    counts = np.ones(1) if weight is None else weight
+    return [
+        (rows, labels)
+        for rows, labels in labels_known_together(known)
+        if known is None or np.broadcast_to(counts, len(known))[rows].any()
+    ]
 
 
 def _prepare(table: Table, rarity: Floats | None) -> Table:
@@ -162,7 +177,7 @@ class _Fit:
     mean: Floats
     Y: Floats  # less the mean
     weight: Floats
-    features: Callable[[slice], Floats]  # of a block of rows
+    features: Callable[[Any], Floats]  # of a block of rows
 
     @classmethod
     def of_landmarks(cls, basis: _Basis, Y: Floats, numbers: NDArray[Any]) -> _Fit:
@@ -212,14 +227,15 @@ class _Fit:
         return self.to_features @ (self.along / (self.squares[:, None] + penalty))
 
     def errors(self, penalties: Floats) -> Floats:
-        """Return the squared leave-one-out error of each penalty on some rows.
+        """Return the squared leave-one-out error of each penalty on every k-th row.
 
         It is in units of the variance of all rows.
         """
         variance = np.maximum(self.weight @ self.Y**2, 1e-300)
         total = np.zeros(len(penalties))
-        blocks = _blocks(len(self.Y))
-        for block in blocks[:: -(-len(blocks) // _JUDGING)]:
+        # From everywhere, since rows may be sorted.
+        some = np.arange(0, len(self.Y), max(1, -(-len(self.Y) // (_BLOCK * _JUDGING))))
+        for block in (some[part] for part in _blocks(len(some))):
             features, w = self.features(block), self.weight[block]
             squared = features**2
             for i, penalty in enumerate(penalties):
@@ -237,7 +253,7 @@ class _Fit:
             ]
         )
 
-    def _off(self, block: slice, features: Floats, squared: Floats, penalty: float) -> Floats:
+    def _off(self, block: Any, features: Floats, squared: Floats, penalty: float) -> Floats:
         """Return the residuals of a block of rows by machines without each of them."""
         shrunk = 1 / (self.squares + penalty)
         share = np.minimum(self.weight[block] * (squared @ shrunk), 1 - 1e-9)

@@ -30,14 +30,15 @@ class Regressions(NamedTuple):
     """
 
     table: Floats  # the rows, along their principal axes; the last column is 1
-    share: Floats  # of the whole weight that each row has
+    share: Floats  # of the whole weight that each row has, or each cell: a column per regression
     ridge: Floats  # per column of the table; the intercept is free
     present: Floats  # a column of 0 and 1 for each regression
     unit: Floats  # coefficients per unit of a point
 
     def take(self, which: NDArray) -> Regressions:
         """Return some of them."""
-        return self._replace(present=self.present[:, which], unit=self.unit[which])
+        share = self.share if self.share.ndim == 1 else self.share[:, which]
+        return self._replace(share=share, present=self.present[:, which], unit=self.unit[which])
 
     def give(self, point: Floats) -> Floats:
         """Return z."""
@@ -45,12 +46,12 @@ class Regressions(NamedTuple):
 
     def losses(self, point: Floats, z: Floats) -> Floats:
         """Return how badly each one fits."""
-        misfit = self.share @ (np.logaddexp(0, z) - self.present * z)
+        misfit = _total(self.share, np.logaddexp(0, z) - self.present * z)
         return misfit + (point * self.unit) ** 2 @ self.ridge / 2
 
     def slopes(self, point: Floats, z: Floats) -> Floats:
         """Return the derivatives of the losses."""
-        excess = self.share[:, None] * (expit(z) - self.present)
+        excess = _by_cell(self.share) * (expit(z) - self.present)
         return (excess.T @ self.table + self.ridge * (point * self.unit)) * self.unit
 
 
@@ -59,7 +60,8 @@ def fit_logistic_regressions(
 ) -> tuple[Floats, Floats]:
     """Fit a ridge logistic regression for every column of 0 and 1.
 
-    To what a regression gives a row its column of ``offset`` is added.
+    ``weight`` is that of rows, or of cells. To what a regression gives a row its column of
+    ``offset`` is added.
 
     Newton's method goes a step in all regressions at a time, by few products of large matrices,
     and continues with those that have not come to rest.
@@ -69,9 +71,9 @@ def fit_logistic_regressions(
     coef, intercept : ndarray of shape (n_columns, n_features) and (n_columns,)
         Those that :class:`sklearn.linear_model.LogisticRegression` finds, one after the other.
     """
-    every, axes = _along_principal_axes(X, present, C, weight)
+    every, frequency, axes = _along_principal_axes(X, present, C, weight)
     point = np.zeros(every.unit.shape)
-    point[:, -1] = logit(every.share @ present) / every.unit[:, -1]
+    point[:, -1] = logit(frequency) / every.unit[:, -1]
     moving = np.arange(len(point))
     regressions = every.take(moving)
     given = np.zeros((1, len(point))) if offset is None else offset
@@ -91,17 +93,38 @@ def fit_logistic_regressions(
 
 def _along_principal_axes(
     X: Floats, present: Floats, C: float, weight: Weights
-) -> tuple[Regressions, Floats]:
-    """Return the regressions, and the axes."""
+) -> tuple[Regressions, Floats, Floats]:
+    """Return the regressions, how frequent the ones of each are, and the axes."""
     weight = np.ones(len(X)) if weight is None else weight
-    share = weight / weight.sum()
-    variances, axes = np.linalg.eigh(X.T @ (share[:, None] * X))
-    ridge = np.append(np.full(X.shape[1], 1 / (C * weight.sum())), 0.0)
-    positive = share @ present
-    widths = np.append(np.maximum(variances, 0), 1.0)
-    unit = 1 / np.sqrt((positive * (1 - positive))[:, None] * widths + ridge)
+    total = weight.sum(axis=0).max()
+    share = weight / total
+    variances, axes = _principal_axes(X, share if share.ndim == 1 else share.mean(axis=1))
+    ridge = np.append(np.full(len(variances), 1 / (C * total)), 0.0)
+    whole = 1.0 if share.ndim == 1 else share.sum(axis=0)
+    frequency = _total(share, present) / whole
+    widths = np.append(variances, 1.0)
+    unit = 1 / np.sqrt((whole * frequency * (1 - frequency))[:, None] * widths + ridge)
     table = np.column_stack([X @ axes, np.ones(len(X))])
-    return Regressions(table, share, ridge, present, unit), axes
+    return Regressions(table, share, ridge, present, unit), frequency, axes
+
+
+def _principal_axes(X: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Return variances and axes; of fewer rows than columns, those in which rows differ."""
+    if len(X) < X.shape[1]:
+        _, sizes, axes = np.linalg.svd(np.sqrt(share)[:, None] * X, full_matrices=False)
+        return sizes**2, axes.T
+    variances, axes = np.linalg.eigh(X.T @ (share[:, None] * X))
+    return np.maximum(variances, 0), axes
+
+
+def _by_cell(share: Floats) -> Floats:
+    """Return shares as they multiply cells."""
+    return share if share.ndim == 2 else share[:, None]
+
+
+def _total(share: Floats, cells: Floats) -> Floats:
+    """Return the weighted sum of each column."""
+    return share @ cells if share.ndim == 1 else np.einsum("ij,ij->j", share, cells)
 
 
 def _newton_step(regressions: Regressions, point: Floats, z: Floats, slope: Floats) -> Floats:
@@ -126,7 +149,7 @@ def _solve(regressions: Regressions, z: Floats, slope: Floats) -> Floats:
     """
     table, share, ridge, _, unit = regressions
     p = expit(z)
-    curvature, stiffness = share[:, None] * p * (1 - p), ridge * unit**2
+    curvature, stiffness = _by_cell(share) * p * (1 - p), ridge * unit**2
     step, rest, way = np.zeros_like(slope), -slope, -slope
     size = (rest**2).sum(axis=1)
     # Far away from rest a rough step is as good as an exact one.

@@ -36,7 +36,7 @@ from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import EncodedTable, Floats, Table
 from labelance.ensemble._forest import BAG, Forest
-from labelance.ensemble._kernel_ridge import MOST_LANDMARKS, KernelRidge
+from labelance.ensemble._kernel_ridge import KernelRidge, n_landmarks
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.ensemble._network import Network, plan_rounds
 from labelance.model_selection._splitters import assign_folds, strata
@@ -76,6 +76,11 @@ class Task(NamedTuple):
         """A mask of known cells, None if all are."""
         return known_cells(self.unknown)
 
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return int(self.Y.shape[1])
+
     def take(self, rows: Any) -> Task:
         """Return some of the rows."""
         return self._replace(
@@ -84,13 +89,6 @@ class Task(NamedTuple):
             unknown=take_unknown(self.unknown, rows),
             weight=take_weights(self.weight, rows),
         )
-
-    def take_known(self, rows: Any, labels: Any) -> Task:
-        """Return labels that are known in all of some rows."""
-        if isinstance(rows, slice):
-            return self
-        here = self.take(rows)
-        return here._replace(Y=sp.csr_array(here.Y[:, labels]), unknown=None)
 
 
 def find_learned(data: Data) -> NDArray[np.intp]:
@@ -154,14 +152,14 @@ class Part(ABC):
     of_odds: ClassVar[bool] = False  # whether curves are fitted to log-odds of the scores
     in_one_thread: ClassVar[bool] = False  # whether a fit has no threads of its own
     n_fits: ClassVar[int] = 3  # that work counts: one of all rows, and three of two thirds
-    row_work: ClassVar[float]  # about how many CPU seconds the scores of a row take
+    row_work: ClassVar[float]  # about how many CPU seconds the scores of a row take, of 150 trees
 
     def fits(self, table: Table, n_labels: int) -> bool:
         """Say whether the part can learn from such a table."""
         return True
 
     @abstractmethod
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
+    def work(self, n: int, task: Task) -> float:
         """Return about how many CPU seconds a fit to n such rows takes, with held-out scores.
 
         It is counted from shapes, never measured, so that what is fitted does not depend on the
@@ -303,10 +301,10 @@ class Boosting(_PartOfLabels):
         few = n_labels <= _MOST_BOOSTED and table.shape[1] <= _MOST_BOOSTED_COLUMNS
         return few and stored_cells(table) is None
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
+    def work(self, n: int, task: Task) -> float:
         # A tree has at most 31 leaves, and fewer where that would leave them too few rows.
         leaves = min(n / 30, 31)
-        return 4 * n_labels * (0.1 + 2e-5 * n + 3e-4 * table.shape[1] * leaves)
+        return 4 * task.n_labels * (0.1 + 2e-5 * n + 3e-4 * task.table.shape[1] * leaves)
 
     def make(self) -> Any:
         return HistGradientBoostingClassifier(early_stopping=False, random_state=0)
@@ -330,9 +328,10 @@ class LinearRows(_PartOfLabels):
     def fits(self, table: Table, n_labels: int) -> bool:
         return stored_cells(table) is not None
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
-        stored = n * table.nnz / max(table.shape[0], 1)
-        return 3 * n_labels * (2e-3 + 2e-7 * table.shape[1] + 1.6e-7 * stored)
+    def work(self, n: int, task: Task) -> float:
+        rows, columns = task.table.shape
+        stored = n * task.table.nnz / max(rows, 1)
+        return 3 * task.n_labels * (2e-3 + 2e-7 * columns + 1.6e-7 * stored)
 
     def make(self) -> Any:
         return LinearSVC(C=_C_SPARSE, dual=False)
@@ -342,7 +341,7 @@ class LinearRows(_PartOfLabels):
 
 
 @dataclass(frozen=True, eq=False)
-class Regressions:
+class LinearModels:
     """Logistic regressions of all labels; a label without one has its share."""
 
     coef: Floats  # (q, d)
@@ -363,27 +362,24 @@ class LinearColumns(Part):
     def fits(self, table: Table, n_labels: int) -> bool:
         return stored_cells(table) is None
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
-        d = table.shape[1]
-        return 3 * (5e-3 * n_labels + 1.4e-8 * n * d * n_labels + 2e-10 * n * d * d + 1e-9 * d**3)
+    def work(self, n: int, task: Task) -> float:
+        d, q = task.table.shape[1], task.n_labels
+        m = min(n, d)  # principal axes
+        return 3 * (5e-3 * q + 1.4e-8 * n * m * q + 2e-10 * n * d * m + 1e-9 * m**3)
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
-        q, known = task.Y.shape[1], task.known
-        coef = np.zeros((q, task.table.shape[1]))
+        coef, share = np.zeros((task.n_labels, task.table.shape[1])), _shares(task)
         with np.errstate(divide="ignore"):
-            share = _shares(task)
             intercept = np.log(share / (1 - share))  # of labels on which the rows agree
-        for rows, labels in labels_known_together(known):
-            here = task.take_known(rows, labels)
-            present = here.Y.toarray().astype(float)
-            learned = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
-            if len(learned):
-                found = fit_logistic_regressions(
-                    here.table, present[:, learned], _C_DENSE, here.weight
-                )
-                which = np.arange(q)[labels][learned]
-                coef[which], intercept[which] = found
-        return Regressions(coef, intercept)
+        learned = np.flatnonzero((share > 0) & (share < 1))
+        if len(learned):
+            present = task.Y.toarray().astype(float)[:, learned]
+            counted = cell_weights(task.weight, task.known)
+            if counted is not None and counted.ndim == 2:
+                counted = counted[:, learned]
+            found = fit_logistic_regressions(task.table, present, _C_DENSE, counted)
+            coef[learned], intercept[learned] = found
+        return LinearModels(coef, intercept)
 
 
 class Kernel(Part):
@@ -393,9 +389,10 @@ class Kernel(Part):
     row_work = 6e-5
     n_fits = 1  # rows are left out in closed form
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
-        m = min(n, MOST_LANDMARKS)
-        return 0.02 + 1.6e-10 * n * m * (m + 2 * n_labels) + 4e-10 * m**3
+    def work(self, n: int, task: Task) -> float:
+        groups = len(labels_known_together(task.known))
+        m = min(n, n_landmarks(groups))
+        return 0.02 + 1.6e-10 * n * m * (groups * m + 2 * task.n_labels) + 4e-10 * groups * m**3
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         return self.fit_held_out(task, rng).model
@@ -420,9 +417,9 @@ class Perceptron(Part):
     def fits(self, table: Table, n_labels: int) -> bool:
         return stored_cells(table) is None
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
+    def work(self, n: int, task: Task) -> float:
         _, rounds = plan_rounds(n)
-        columns = table.shape[1] + n_labels
+        columns = task.table.shape[1] + task.n_labels
         return 3 * rounds * n * (4e-8 * columns + 1.2e-5) + 0.5 * columns / 400
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
@@ -443,16 +440,17 @@ class Trees(Part):
     def __init__(self, name: str, splitter: str) -> None:
         self.name, self.splitter = name, splitter  # type: ignore[misc]
 
-    def work(self, n: int, table: Table, n_labels: int, n_trees: int) -> float:
-        bag, outputs = min(n, BAG), min(n_labels, 64)
-        tried = sqrt(table.shape[1])
-        stored = stored_cells(table)
+    def work(self, n: int, task: Task) -> float:
+        bag, outputs = min(n, BAG), min(task.n_labels, 64)
+        rows, columns = task.table.shape
+        tried = sqrt(columns)
+        stored = stored_cells(task.table)
         if stored is not None:  # both kinds look for the stored cells of a column
-            tried *= 0.35 + 10 * stored / max(table.shape[0] * table.shape[1], 1)
+            tried *= 0.35 + 10 * stored / max(rows * columns, 1)
         elif self.splitter == "random":
             tried *= 0.3
         grown = 2e-8 * bag * log2(bag + 2) * tried * (1 + 0.08 * outputs)
-        return n_trees * (2e-3 + grown + 1.5e-6 * n)
+        return task.n_trees * (2e-3 + grown + 1.5e-6 * n)
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
         return self.fit_held_out(task, rng).model

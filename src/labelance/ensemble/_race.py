@@ -141,8 +141,7 @@ def rare_rows_first(Y: sp.csr_array, rng: np.random.Generator) -> NDArray[np.int
 
 def count_work(candidate: Candidate, tasks: list[Task], n: int) -> float:
     """Return the work of a fit to n rows, with scores of rows left out."""
-    task = tasks[candidate.block]
-    return candidate.part.work(n, task.table, task.Y.shape[1], task.n_trees)
+    return candidate.part.work(n, tasks[candidate.block])
 
 
 def _heat_work(here: list[Candidate], tasks: list[Task], size: int) -> float:
@@ -171,11 +170,10 @@ def _affordable(candidates: list[Candidate], work: dict[Candidate, float]) -> li
 def _startable(
     candidates: list[Candidate], tasks: list[Task], work: dict[Candidate, float]
 ) -> list[Candidate]:
-    """Return candidates whose first heat is cheap, or cheap next to all rows of the cheapest."""
-    order = sorted(candidates, key=work.__getitem__)
-    first = np.array([_heat_work([one], tasks, _SHORTEST) for one in order])
-    most = max(_FREE_RACE, work[order[0]])
-    fits = (first <= most / 3) & (np.cumsum(np.where(first <= most / 3, first, 0)) <= most)
+    """Return candidates whose first heats are cheap, or cheap next to all rows of the cheapest."""
+    first = {one: _heat_work([one], tasks, _SHORTEST) for one in candidates}
+    order = sorted(candidates, key=first.__getitem__)
+    fits = np.cumsum([first[one] for one in order]) <= max(_FREE_RACE, min(work.values()))
     here = [one for one, fit in zip(order, fits) if fit] or order[:1]
     return [one for one in candidates if one in here]
 
@@ -216,9 +214,13 @@ def _survivors(
 def _choose(
     here: list[Candidate], weights: Floats, losses: Floats, work: dict[Candidate, float]
 ) -> list[Candidate]:
-    """Return those that learn from all rows: by weight, within the law of cost."""
+    """Return those that learn from all rows: by weight, within the law of cost.
+
+    What would predict too slowly next to the best one does not learn in vain.
+    """
     costs, best = [work[one] for one in here], int(np.argmin(losses))
-    weights = np.where(weights < _JOINS, 0, weights)
+    fast = _within_rows(here, weights, best)
+    weights = np.where((weights >= _JOINS) & np.isin(np.arange(len(here)), fast), weights, 0)
     kept = _within(costs, weights, best, _most_work(costs[best]))
     return [here[i] for i in kept]
 
@@ -231,12 +233,17 @@ def weigh_parts(result: RaceResult, held_out: list[Floats], task: Task) -> Float
     """
     weights = blend_weights(held_out, task)
     if result.trials:
-        costs = [one.part.row_work for one in result.chosen]
         best = int(np.argmin([log_loss(scores, task) for scores in held_out]))
-        kept = _within(costs, weights, best, _TIMES_ROW * costs[best])
-        weights = np.zeros(len(costs))
+        kept = _within_rows(result.chosen, weights, best)
+        weights = np.zeros(len(held_out))
         weights[kept] = blend_weights([held_out[i] for i in kept], task)
     return weights
+
+
+def _within_rows(parts: list[Candidate], weights: Floats, best: int) -> list[int]:
+    """Return the best part, and by weight those that predict a row in three times its work."""
+    costs = [one.part.row_work for one in parts]
+    return _within(costs, weights, best, _TIMES_ROW * costs[best])
 
 
 def _within(costs: list[float], weights: Floats, best: int, most: float) -> list[int]:

@@ -166,6 +166,8 @@ class RareLabelClassifier(WeightedClassifier):
         if self.objective is not None:
             check_no_impossible_objective(self.objective, n_labels)
         rng = as_generator(self.random_state)
+        if weight is not None:
+            weight = weight / weight.mean()  # so that their unit does not matter
         # The score of a label that all rows have, or none, is known.
         self._constant = (column_counts(data.Y) == data.labels.n_known).astype(float)
         self._learned = find_learned(data)
@@ -181,6 +183,7 @@ class RareLabelClassifier(WeightedClassifier):
                 tables, data, self._learned, weight, n_trees=self.n_estimators, n_jobs=self.n_jobs
             )
             held_out[:, self._learned] = self._fit_parts(tasks, rng)
+        self.__dict__.pop("oob_decision_function_", None)  # of an earlier fit
         if self.keep_oob:
             self.oob_decision_function_ = held_out
         self._find_thresholds(data, held_out, weight)
@@ -192,9 +195,7 @@ class RareLabelClassifier(WeightedClassifier):
         result = race(tasks, candidates, streams[0])
         self.race_ = [trial._asdict() for trial in result.trials]
         chosen = result.chosen
-        names = show_names([one.name for one in chosen], 9)
-        self._tell(f"race: {names} of {len(candidates)} parts")
-        self._tell_minutes(result)
+        self._tell_race(result, len(candidates))
         held_out, models = [], []
         for one, stream in zip(chosen, streams[1].spawn(len(chosen))):
             fitted = one.part.fit(tasks[one.block], stream)
@@ -213,11 +214,18 @@ class RareLabelClassifier(WeightedClassifier):
         if self.verbose:
             print_notice(line)
 
-    def _tell_minutes(self, result: RaceResult) -> None:
-        """Say before a long fit how long it takes, on a terminal also without verbose."""
+    def _tell_race(self, result: RaceResult, n_candidates: int) -> None:
+        """Say what learns from all rows and, before a long fit, how long it takes.
+
+        The time is said on a terminal also without verbose.
+        """
+        names = show_names([one.name for one in result.chosen], 9)
+        line = f"race: {names} of {n_candidates} parts" if result.trials else f"no race: {names}"
         minutes = sum(one.work for one in result.trials if one.decision == LEARNS) / 60
-        if minutes > 1 and (self.verbose or is_interactive(notebooks=True)):
-            print_notice(f"Learning from all rows takes about {minutes:.0f} minutes of one core.")
+        if minutes > 1:
+            line += f"; to learn from all rows takes about {minutes:.0f} minutes of one core"
+        if self.verbose or (minutes > 1 and is_interactive(notebooks=True)):
+            print_notice(line)
 
     def _find_thresholds(self, data: Data, held_out: np.ndarray, weight: Weights) -> None:
         self.decisions_, self.thresholds_ = None, np.full(data.Y.shape[1], 0.5)
