@@ -11,6 +11,8 @@ from labelance.ensemble._race import (
     Candidate,
     RaceResult,
     blend_weights,
+    count_work,
+    find_candidates,
     log_loss,
     race,
     rare_rows_first,
@@ -34,6 +36,8 @@ def scores_of(task, noise, seed=0):
 
 class Guess(Part):
     """A part that knows the labels but for noise, at a price of its own."""
+
+    row_work = 1.0
 
     def __init__(self, name, noise, price):
         self.name, self.noise, self.price = name, noise, price
@@ -81,6 +85,32 @@ def test_a_part_that_would_cost_hours_is_not_tried():
     assert chosen == ["cheap"]
     assert not dear.sizes
     assert trials[0].decision == "too costly to try"
+
+
+def test_a_part_that_would_predict_too_slowly_does_not_learn_in_vain():
+    fast, slow = Guess("fast", 0.8, 0.01), Guess("slow, as good", 1.0, 0.01)
+    assert run(fast, slow)[0] == ["fast", "slow, as good"]
+    slow.row_work = 3.0
+    assert len(run(fast, slow)[0]) == 1
+
+
+@pytest.mark.parametrize("columns", [1536, 3072])
+def test_linear_parts_and_networks_race_on_wide_embeddings(columns):
+    n, rng = 50_000, np.random.default_rng(0)
+    Y = sp.random_array((n, 10), density=0.05, rng=rng, format="csr", dtype=float)
+    task = Task(np.broadcast_to(np.float64(0), (n, columns)), Y, None, None, 150, 1)
+    candidates = find_candidates([task], ["table"])
+    work = {one: count_work(one, [task], n) for one in candidates}
+    started = {one.name for one in _race._startable(candidates, [task], work)}
+    assert started >= {"linear", "network", "kernel ridge"}
+
+
+def test_unknown_cells_count_as_the_work_that_they_make():
+    known = make_task(600)
+    hidden = np.random.default_rng(0).random(known.Y.shape) < 0.3
+    holes = known._replace(Y=known.Y.multiply(~hidden).tocsr(), unknown=sp.csr_array(hidden * 1))
+    one = next(one for one in find_candidates([known], ["table"]) if one.name == "kernel ridge")
+    assert count_work(one, [holes], 600) > 3 * count_work(one, [known], 600)
 
 
 def test_cheap_parts_do_not_race():

@@ -17,7 +17,7 @@ from labelance.decisions import find_thresholds
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import BAG, Forest
-from labelance.ensemble._kernel_ridge import KernelRidge, _kernel, _prepare
+from labelance.ensemble._kernel_ridge import KernelRidge, _Fit, _kernel, _prepare
 from labelance.exceptions import InputError
 from labelance.metrics import macro_auc_roc, macro_brier_loss
 
@@ -133,6 +133,7 @@ def test_blocks_of_rows_give_the_scores_of_all_at_once(data, table, weighted, mo
     weight = np.random.default_rng(0).uniform(0.5, 2, len(table)) if weighted else None
     at_once = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._BLOCK", 7)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._JUDGING", 100)
     in_blocks = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
     assert_allclose(in_blocks[1], at_once[1], atol=1e-9)
     assert_allclose(in_blocks[0].scores(table), at_once[0].scores(table), atol=1e-9)
@@ -507,10 +508,51 @@ def test_a_fit_of_more_than_a_minute_says_so_before(capsys):
     from labelance.ensemble._race import LEARNS, RaceResult, Trial
 
     long = RaceResult([], [Trial("linear", 1000, 1.0, 1.0, 200.0, LEARNS)])
-    RareLabelClassifier(verbose=1)._tell_minutes(long)
+    RareLabelClassifier(verbose=1)._tell_race(long, 5)
     assert "about 3 minutes of one core" in capsys.readouterr().err
-    RareLabelClassifier()._tell_minutes(long)
+    RareLabelClassifier()._tell_race(long, 5)
     assert not capsys.readouterr().err  # in a pipe
+    RareLabelClassifier(verbose=1)._tell_race(RaceResult([], []), 5)
+    assert "no race" in capsys.readouterr().err
+
+
+def test_the_unit_of_weights_does_not_matter(data):
+    weight = np.random.default_rng(0).integers(1, 5, len(data[0])).astype(float)
+    one, other = (
+        RareLabelClassifier(n_estimators=3, random_state=0).fit(*data, sample_weight=unit * weight)
+        for unit in (1.0, 1 / 1024)  # a power of two, so that nothing is rounded
+    )
+    assert_array_equal(one.predict_proba(data[0]), other.predict_proba(data[0]))
+
+
+def test_scores_of_an_earlier_fit_do_not_stay(data):
+    model = RareLabelClassifier(n_estimators=3, random_state=0, keep_oob=True).fit(*data)
+    model.set_params(keep_oob=False).fit(*data)
+    assert not hasattr(model, "oob_decision_function_")
+
+
+def test_a_penalty_is_judged_on_rows_from_everywhere(data, table, monkeypatch):
+    judged = []
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 50)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._BLOCK", 10)
+    monkeypatch.setattr("labelance.ensemble._kernel_ridge._JUDGING", 2)
+    off = _Fit._off
+    monkeypatch.setattr(
+        _Fit, "_off", lambda self, block, *rest: judged.append(block) or off(self, block, *rest)
+    )
+    KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
+    rows = np.unique(np.concatenate([one for one in judged if isinstance(one, np.ndarray)]))
+    assert len(rows) <= 20
+    assert np.ptp(np.diff(rows)) == 0
+    assert rows[-1] >= len(table) - np.diff(rows)[0]
+
+
+def test_a_label_of_which_no_row_counts_does_not_stop_a_kernel(data, table, known):
+    Y, known = np.where(known, data[1], 0), known.copy()
+    Y[:, 0], known[:, 0] = 0, False
+    machine, left_out = KernelRidge.fit(table, Y, None, np.random.default_rng(0), known=known)
+    assert np.isnan(machine.scores(table)[:, 0]).all()
+    assert np.isfinite(left_out[:, 1:]).all()
 
 
 def test_empty_texts_do_not_change_how_words_are_weighted():
