@@ -1,6 +1,7 @@
 """The tools that every package uses."""
 
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -17,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance._utils._kernel import inner_kernel, kernel
 from labelance._utils._messages import warn_user
 from labelance._utils._random import draw_seeds, set_random_states
+from labelance.exceptions import InputError, LabelanceWarning, arg
 
 
 def test_all_random_states_get_one_seed():
@@ -157,3 +159,19 @@ def test_a_warning_points_at_the_line_outside_of_libraries():
     with pytest.warns(UserWarning, match="own") as told:
         warn_user("own", UserWarning)
     assert told[0].filename == __file__
+
+
+def test_a_message_keeps_its_parameters_for_who_writes_them_otherwise():
+    """Also when it was pickled, as from a process; filters and people read Python's form."""
+    error = InputError(f"{arg('k')} must be > 0", "Got k", f"Try {arg('k', 5)} or {arg('k', ...)}")
+    for same in (error, pickle.loads(pickle.dumps(error)), type(error)(*error.parts)):
+        assert str(same) == "k must be > 0. Got k. Try k=5 or k=…."
+        assert "\ue000" not in repr(same)
+        said = same.write(lambda name, value: f"--{name} {value}".strip())
+        assert said == "--k must be > 0. Got k. Try --k 5 or --k …."
+    with pytest.warns(LabelanceWarning, match=r"^Try k=5$") as told:
+        warn_user(f"Try {arg('k', 5)}", LabelanceWarning)
+    assert told[0].message.write(lambda name, value: f"--{name} {value}") == "Try --k 5"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Try k=5")
+        warn_user(f"Try {arg('k', 5)}", LabelanceWarning)

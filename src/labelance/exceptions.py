@@ -11,7 +11,10 @@ Traceback (most recent call last):
 labelance.exceptions.InputError: beta must be in [0, 1). Got 2. Try 0.999.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
 
 __all__ = [
     "ConstantLabelWarning",
@@ -42,12 +45,43 @@ __all__ = [
 # Names come from data, and may be as long as a file.
 _LONG_WORD = re.compile(r"\S{301,}")
 _MOST = 5_000
+# A name of Python and its value inside a message, between characters that no data has.
+_ARG = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
+_NO_VALUE = object()
+COLUMN, LABEL = "#column", "#label"  # numbers, of which only a caller knows the names
 
 
 def _shorten(text: str) -> str:
     """Return a text of a message with the middle of endless names left out."""
     text = _LONG_WORD.sub(lambda word: f"{word[0][:150]}…{word[0][-50:]}", text)
     return text if len(text) <= _MOST else f"{text[: _MOST // 2]}…{text[-_MOST // 4 :]}"
+
+
+def arg(name: str, value: object = _NO_VALUE) -> str:
+    """Return a parameter for a message: Python reads ``name=value``, a command writes its flag.
+
+    Examples
+    --------
+    >>> from labelance.exceptions import InputError, arg
+    >>> error = InputError("k must be > 0", "Got 0", f"Try {arg('k', 5)}")
+    >>> print(error)
+    k must be > 0. Got 0. Try k=5.
+    >>> error.write(lambda name, value: f"--{name} {value}")
+    'k must be > 0. Got 0. Try --k 5.'
+    """
+    text = "" if value is _NO_VALUE else "…" if value is ... else repr(value)
+    return f"\ue000{name}\ue001{text}\ue002"
+
+
+def arg_in_python(name: str, value: str) -> str:
+    """Write a parameter as Python does; the number alone of a column or label."""
+    if name in (COLUMN, LABEL):
+        return value
+    return f"{name}={value}" if value else name
+
+
+def _write(text: str, spell: Callable[[str, str], str] = arg_in_python) -> str:
+    return _shorten(_ARG.sub(lambda found: spell(found[1], found[2]), text))
 
 
 class LabelanceError(Exception):
@@ -61,23 +95,19 @@ class LabelanceError(Exception):
         What was found: ``"Got 2"``.
     cure : str
         What to do about it, as an imperative: ``"Try 0.999"``.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names from the data in the message, which are none of parameters, whatever they are.
     """
 
-    names: tuple[str, ...] = ()
-
     def __init__(self, problem: str, found: str, cure: str) -> None:
-        problem, found, cure = map(_shorten, (problem, found, cure))
-        super().__init__(problem, found, cure)
-        self.problem, self.found, self.cure = problem, found, cure
+        self.parts = problem, found, cure  # with parameters to be written
+        self.problem, self.found, self.cure = map(_write, self.parts)
+        super().__init__(self.problem, self.found, self.cure)
 
     def __str__(self) -> str:
-        parts = (self.problem, self.found, self.cure)  # OSError cuts its args
-        return " ".join(f"{part.rstrip('.')}." for part in parts)
+        return self.write(arg_in_python)
+
+    def write(self, spell: Callable[[str, str], str]) -> str:
+        """Return the message; ``spell`` writes a parameter and its value, which may be empty."""
+        return " ".join(f"{_write(part, spell).rstrip('.')}." for part in self.parts)
 
 
 class InputError(LabelanceError, ValueError):
@@ -136,7 +166,12 @@ class LabelanceWarning(UserWarning):
     """Base of all warnings of this library."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_shorten(message))
+        self.text = message  # with parameters to be written
+        super().__init__(_write(message))
+
+    def write(self, spell: Callable[[str, str], str]) -> str:
+        """Return the message; ``spell`` writes a parameter and its value, which may be empty."""
+        return _write(self.text, spell)
 
 
 class ConstantLabelWarning(LabelanceWarning):

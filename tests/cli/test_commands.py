@@ -147,7 +147,7 @@ def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
     table["b"] = np.nan
     table.to_csv("data.csv", index=False)
     code, _, err = call("advise", *how)
-    assert (code, "label 'b'" in err) == (1, True)
+    assert (code, "labels 'b'" in err) == (1, True)
 
 
 def test_describe_searches_among_as_many_rows_as_profile(call, songs):

@@ -93,6 +93,60 @@ def test_columns_with_the_names_of_flags_keep_them(call, tmp_path, words, said):
     assert "'--per-row'" not in err
 
 
+# What is typed, and what errors say of data that are called like parameters and numbers.
+ALIKE = [
+    (["describe", "{folder}/max_size.csv", "--labels", "x"], "{folder}/max_size.csv: "),
+    (
+        ["resample", "{folder}/max_size.csv", "--labels", "-2", "-o", "-",
+         "--set", 'sampling_strategy={{"x": 9}}'],
+        "--set sampling_strategy must name labels of the data. There is no label 'x'. Correct the "
+        "name. Labels: k_neighbors, label 1.",
+    ),
+    (["resample", "{folder}/max_size.csv", "--labels", "-2", "-o", "-"], "balance: 'label 1'."),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(("words", "said"), ALIKE)
+def test_data_that_are_called_like_parameters_keep_their_names(call, tmp_path, words, said):
+    rows = [f"{t % 7},{t % 5},{int(t % 4 == 0)},0" for t in range(40)]
+    text = "\n".join(["per_row,loud,k_neighbors,label 1", *rows, ""])
+    (tmp_path / "max_size.csv").write_text(text)
+    _, _, err = call(*(word.format(folder=tmp_path) for word in words))
+    assert said.format(folder=tmp_path) in err
+
+
+def test_an_error_about_a_parameter_names_its_flag(call, songs, tmp_path):
+    np.save(tmp_path / "scores.npy", np.linspace(0, 1, 60).reshape(20, 3))
+    np.save(tmp_path / "truth.npy", np.eye(3)[np.arange(20) % 3])
+    scores = ("decide", tmp_path / "scores.npy", "--truth", tmp_path / "truth.npy")
+    for words, said in (
+        (("advise", songs, "--labels", "-2", "--budget", 0), "--budget must be a number of"),
+        ((*scores, "--recall", 2), "--recall must be a number between 0 and 1"),
+        ((*scores, "--per-row", 4), "--per-row must be an integer from 1 to 3"),
+        (("describe", songs, "--labels", "-2", "-k", 60), "--n-neighbors of profile must be"),
+        (("split", songs, "--labels", "-2", "--sizes", ".5,.7", "-o", "a,b", "--to", "csv"),
+         "Got --sizes 0.5,0.7"),
+        (("describe", songs, "--labels", "-2", "--present", "a b", "--label-separator", ";"),
+         "--label-separator and --present exclude each other. Got --present 'a b', too."),
+    ):  # fmt: skip
+        code, _, err = call(*words)
+        assert code == 1
+        assert said in err
+
+
+def test_a_parameter_without_a_flag_stays_as_python_writes_it(call, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "songs.parquet"
+    days = pandas.to_datetime(["2020-01-01", "2020-01-02"])
+    pandas.DataFrame({"ignore": days, "happy": [0.5, 1]}).to_parquet(path)
+    _, _, err = call("describe", path, "--labels", "happy")
+    assert "'ignore' is of type timestamp" in err
+    assert "Drop it with --ignore ignore" in err
+    _, _, err = call("decide", path, "--per-row", 1)  # which has no --ignore
+    assert "Drop it with ignore=['ignore']" in err
+
+
 RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
 
 
@@ -124,7 +178,7 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
         ([*RESAMPLE, "scale=minmax"], "--set scale"),
         (
             ["split", "{songs}", "--labels", "-2", "--sizes", ".5,.7", "-o", "a,b", "--to", "csv"],
-            "for example 0.6,0.2,0.2",
+            "for example --sizes 0.6,0.2,0.2",
         ),
     ],
 )
@@ -328,7 +382,7 @@ def test_errors_of_samplers_name_columns_and_settings(call, songs, tmp_path):
     command = ["resample", songs, "--labels", "-2", "-o", tmp_path / "out.csv"]
     code, _, err = call(*command)
     assert code == 1
-    assert "column 'tempo'" in err
+    assert "columns 'tempo'" in err
     assert "--set missing=distance" in err
     assert call(*command, "--set", "missing=distance")[0] == 0
     _, _, err = call(*command, "--force", "--set", "k_neighbors=0")

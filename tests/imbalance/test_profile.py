@@ -178,7 +178,7 @@ def test_errors_name_what_was_called():
     X = np.arange(40.0).reshape(20, 2)
     y = np.eye(20, 3, dtype=int)
     with pytest.raises(
-        MissingValuesError, match=r'^profile does not accept missing .* missing="distance"'
+        MissingValuesError, match=r"^profile does not accept missing .* missing='distance'"
     ):
         profile(np.where(X == 3, np.nan, X), y)
     with pytest.raises(InputError, match=r"^profile needs finite"):

@@ -120,10 +120,10 @@ Y = np.eye(6, dtype=int)
 BAD = [
     ((), {}, InputError, "Got none"),
     ((Y,), {"sizes": (0.5, 0.4)}, InputError, "with sum 0.9"),
-    ((Y,), {"sizes": (0.5, 0.5, 0.0)}, InputError, "Got (0.5, 0.5, 0.0)."),
-    ((Y,), {"sizes": (3, 2)}, InputError, "sum to 6. Got (3, 2), with sum 5"),
+    ((Y,), {"sizes": (0.5, 0.5, 0.0)}, InputError, "Got sizes=(0.5, 0.5, 0.0)."),
+    ((Y,), {"sizes": (3, 2)}, InputError, "sum to 6. Got sizes=(3, 2), with sum 5"),
     ((Y,), {"sizes": (1.0,)}, InputError, "at least two parts"),
-    ((Y,), {"sizes": ("a", "b")}, InputError, "Got ('a', 'b')."),
+    ((Y,), {"sizes": ("a", "b")}, InputError, "Got sizes=('a', 'b')."),
     ((Y,), {"sizes": (0.5, 0.5), "test_size": 0.5}, InputError, "Got both"),
     ((Y,), {"test_size": 0.0}, InputError, "Got 0.0. Try test_size"),
     ((Y,), {"train_size": 7}, InputError, "Got 7. Try train_size"),

@@ -145,7 +145,7 @@ def test_a_learner_takes_the_words_that_it_saw():
 def test_the_message_about_missing_values_names_only_what_there_is():
     X = NUMBERS.copy()
     X[3, 1] = np.nan
-    with pytest.raises(MissingValuesError, match='missing="distance"') as caught:
+    with pytest.raises(MissingValuesError, match="missing='distance'") as caught:
         MLSOL().fit_resample(X, Y)
     assert "GPU" not in str(caught.value)
     with pytest.raises(MissingValuesError, match="drop these rows") as caught:

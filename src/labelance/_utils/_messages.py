@@ -31,7 +31,9 @@ def warn_user(message: str | Warning, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package_of(frame) in _BETWEEN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    # Filters compare the text that the warning has, not that it is made of.
+    message = category(message) if isinstance(message, str) else message
+    warnings.warn(message, stacklevel=level)
 
 
 def _package_of(frame: FrameType) -> str:

@@ -12,16 +12,16 @@ from typing import Any
 from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, arg
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless a number of jobs is None or an integer other than 0."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(
-            "n_jobs must be None or an integer other than 0",
+            f"{arg('n_jobs')} must be None or an integer other than 0",
             f"Got {n_jobs!r}",
-            "Try n_jobs=2, or n_jobs=-1 for all cores",
+            f"Try {arg('n_jobs', 2)}, or {arg('n_jobs', -1)} for all cores",
         )
 
 

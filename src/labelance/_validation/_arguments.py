@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._utils._messages import warn_user
-from labelance.exceptions import IndexMismatchWarning, InputError
+from labelance.exceptions import IndexMismatchWarning, InputError, arg
 
 Weights = NDArray[np.float64] | None  # of rows; None stands for ones
 _MOST_WEIGHT = 1e100
@@ -117,9 +117,9 @@ def check_positive(name: str, value: Any, *, caller: str) -> int:
     """Return the parameter ``name`` if it is an integer of at least 1."""
     if not is_integer(value) or value < 1:
         raise InputError(
-            f"{name} of {caller} must be an integer >= 1",
+            f"{arg(name)} of {caller} must be an integer >= 1",
             f"Got {value!r}",
-            f"Try {name}=5",
+            f"Try {arg(name, 5)}",
         )
     return int(value)
 
@@ -134,7 +134,9 @@ def check_probability(name: str, value: Any) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise InputError(
-            f"{name} must be a number between 0 and 1", f"Got {value!r}", f"Try {name}=0.9"
+            f"{arg(name)} must be a number between 0 and 1",
+            f"Got {value!r}",
+            f"Try {arg(name, 0.9)}",
         )
 
 

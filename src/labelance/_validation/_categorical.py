@@ -18,7 +18,7 @@ from labelance._arrays._columns import (
 from labelance._arrays._containers import stored_values
 from labelance._arrays._open import Container, has_sparse_rows
 from labelance._utils._messages import did_you_mean
-from labelance.exceptions import InputError
+from labelance.exceptions import COLUMN, InputError, arg
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
 
@@ -47,7 +47,7 @@ def mask_of_columns(
 def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
     if mask.shape != (d,):
         raise InputError(
-            "categorical_features as a mask must have one entry per column of X",
+            f"{arg('categorical_features')} as a mask must have one entry per column of X",
             f"The mask has shape {mask.shape}, and X has {d} columns",
             "Pass a mask of the right length, or column numbers or names",
         )
@@ -58,7 +58,7 @@ def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
     outside = numbers[(numbers < -d) | (numbers >= d)]
     if len(outside):
         raise InputError(
-            f"categorical_features must hold column numbers from 0 to {d - 1}",
+            f"{arg('categorical_features')} must hold column numbers from 0 to {d - 1}",
             f"Got {', '.join(map(str, outside[:5]))}",
             "Correct the numbers, or pass column names",
         )
@@ -70,14 +70,14 @@ def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
 def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
     if names is None:
         raise InputError(
-            "categorical_features can hold column names only if X is a data frame",
+            f"{arg('categorical_features')} can hold column names only if X is a data frame",
             "X has no column names",
             "Pass column numbers or a boolean mask",
         )
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise InputError(
-            "categorical_features must name columns of X",
+            f"{arg('categorical_features')} must name columns of X",
             f"X has no column {name_columns(range(len(unknown)), tuple(unknown))}",
             f"{did_you_mean(unknown[0], names)}Correct the names, or remove those that X does "
             "not have",
@@ -163,8 +163,8 @@ def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return out
 
 
-def name_columns(columns: Iterable[int], names: tuple[Any, ...] | None) -> str:
-    """Return the names, or numbers, of up to five columns for a message."""
+def name_columns(columns: Iterable[int], names: tuple[Any, ...] | None, kind: str = COLUMN) -> str:
+    """Return the names, or numbers, of up to five columns or labels for a message."""
     columns = list(columns)
-    shown = [repr(names[j]) if names else str(j) for j in columns[:5]]
+    shown = [repr(names[j]) if names else arg(kind, int(j)) for j in columns[:5]]
     return ", ".join(shown) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")

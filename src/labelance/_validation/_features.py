@@ -33,7 +33,7 @@ from labelance._validation._categorical import (
     name_columns,
     translate,
 )
-from labelance.exceptions import ContainerError, InputError, MissingValuesError
+from labelance.exceptions import ContainerError, InputError, MissingValuesError, arg
 
 MissingPolicy = Literal["error", "refuse", "distance", "keep"]
 
@@ -256,7 +256,11 @@ def check_no_missing(
         return
     can_measure = missing == "error" and not there
     fill = "Fill them (sklearn.impute.SimpleImputer)"
-    ways = ', drop these rows, or pass missing="distance"' if can_measure else " or drop these rows"
+    ways = (
+        f", drop these rows, or pass {arg('missing', 'distance')}"
+        if can_measure
+        else " or drop these rows"
+    )
     columns = columns_where(values, "isnan")
     if len(columns):
         raise MissingValuesError(

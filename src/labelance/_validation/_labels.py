@@ -31,7 +31,7 @@ from labelance._arrays._open import Container, take_rows
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import name_columns
 from labelance._validation._features import check_not_empty
-from labelance.exceptions import InputError, LabelFormatError, UnknownLabelsError
+from labelance.exceptions import LABEL, InputError, LabelFormatError, UnknownLabelsError
 
 # Why those who do not say otherwise need to know every cell of y.
 TOGETHER = "it looks at all labels of a row together"
@@ -166,7 +166,7 @@ def validate_labels(
     try:
         container = open_labels(y, vocabulary)
     except InputError as error:
-        raise LabelFormatError(error.problem, error.found, error.cure) from None
+        raise LabelFormatError(*error.parts) from None
     check_not_empty(container.shape, caller, "y")
     cells, unknown = part_unknown(container.raw())
     stored = stored_values(cells)
@@ -190,7 +190,7 @@ def check_all_known(labels: Labels, caller: str, reason: str, *, role: str = "y"
     raise UnknownLabelsError(
         f"{caller} needs to know every label of every row, since {reason}",
         f"{role} has {labels.unknown.nnz} unknown cells (nan), in labels "
-        f"{name_columns(columns, labels.names)}",
+        f"{name_columns(columns, labels.names, LABEL)}",
         "Decide what a missing label means: drop these rows, or count it as absent (0); the guide "
         "on unknown labels lists the classes and functions that work on known cells only",
     )
@@ -204,7 +204,7 @@ def check_some_known(labels: Labels, caller: str) -> None:
     if len(nothing):
         raise LabelFormatError(
             f"{caller} needs known values for every label",
-            f"No row of labels {name_columns(nothing, labels.names)} is known",
+            f"No row of labels {name_columns(nothing, labels.names, LABEL)} is known",
             "Drop these columns of y",
         )
 

@@ -51,7 +51,7 @@ from labelance.advice._facts import DataFacts, summarize_data
 from labelance.advice._learners import LearnerRace, LearnerTrial, check_for_trees, own_learner
 from labelance.advice._rows import Rows, open_rows
 from labelance.decisions._held_out import check_no_single_label_estimator
-from labelance.exceptions import InputError, TooFewRowsError
+from labelance.exceptions import LABEL, InputError, TooFewRowsError, arg
 from labelance.learners import BaseMultiLabelClassifier
 from labelance.neighbors._find import warn_of_dominant_columns
 
@@ -406,8 +406,8 @@ def _check_enough(least: float, seconds: float) -> None:
     if seconds < least:
         raise InputError(
             f"A comparison of {FOLDS} folds should take {least:.1f} s on such data",
-            f"Got budget={seconds:g}",
-            f"Try budget={ceil(least)}",
+            f"Got {arg('budget', seconds)}",
+            f"Try {arg('budget', ceil(least))}",
         )
 
 
@@ -452,11 +452,15 @@ def _run(
 def _check_known(measure: Any, budget: Any) -> None:
     if measure not in MEASURES:
         raise InputError(
-            f"measure must be one of {MEASURES}", f"Got {measure!r}", f"Try measure={MEASURES[0]!r}"
+            f"{arg('measure')} must be one of {MEASURES}",
+            f"Got {measure!r}",
+            f"Try {arg('measure', MEASURES[0])}",
         )
     if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
-            "budget must be a number of seconds > 0", f"Got budget={budget!r}", "Try budget=120"
+            f"{arg('budget')} must be a number of seconds > 0",
+            f"Got {arg('budget', budget)}",
+            f"Try {arg('budget', 120)}",
         )
 
 
@@ -495,7 +499,7 @@ def _check_judgeable(data: Data) -> None:
     if data.unknown is not None and len(seldom):
         raise TooFewRowsError(
             f"advise needs labels that are known in at least {FOLDS} rows",
-            f"Fewer are known of labels {name_columns(seldom, data.labels.names)}",
+            f"Fewer are known of labels {name_columns(seldom, data.labels.names, LABEL)}",
             "Drop these columns of y",
         )
 

@@ -13,7 +13,7 @@ import labelance
 from labelance._progress import is_interactive
 from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, Source, reads_data, split_names
-from labelance.cli._flags import errors_with_names
+from labelance.cli._flags import use_names
 from labelance.cli._models import load_rows
 
 
@@ -51,11 +51,8 @@ def advise(
             for name, why in rows.left_out.items():
                 say(f"left out: {name} ({why})", to=errors)
         tell(f"Advising on {dataset.n_samples} rows")
-        with (
-            errors_with_names(dataset.feature_names, dataset.label_names),
-            only_results_on_stdout(),
-            _telling(),
-        ):
+        use_names(dataset.feature_names, dataset.label_names)
+        with only_results_on_stdout(), _telling():
             advice = labelance.advise(
                 X,
                 y,

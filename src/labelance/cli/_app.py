@@ -13,15 +13,16 @@ from labelance._progress import above_bars
 from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail
+from labelance.cli._data import MOST_ROWS
 from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
-from labelance.cli._flags import forget_rewording, is_of_a_parameter, reworded, reworded_error
+from labelance.cli._flags import has_flag, in_flags, is_of_a_parameter
 from labelance.cli._models import fit, predict
 from labelance.cli._play import play
 from labelance.cli._resample import methods, resample
 from labelance.cli._warmup import warmup
-from labelance.exceptions import LabelanceError
+from labelance.exceptions import LabelanceError, LongSearchWarning
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 the data or the request cannot be worked with, 2 wrong usage, "
@@ -102,24 +103,28 @@ def root(
 
 def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
     """Print a warning as one line for people, without the place in our code."""
-    text = f"warning: {reworded(str(message))}"
+    text = in_flags(message) if isinstance(message, Warning) else message
+    if isinstance(message, LongSearchWarning) and has_flag("subsample"):
+        what = text.partition(". ")[0]  # no command of these takes an algorithm
+        text = f"{what}. --subsample {MOST_ROWS} searches among that many rows."
     with above_bars():
-        errors.print(text, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        errors.print(
+            f"warning: {text}", style="yellow", highlight=False, soft_wrap=True, markup=False
+        )
 
 
 def run() -> None:
     """Run a command; an error becomes one line on standard error and exit code 1."""
     warnings.showwarning = _show_warning
-    forget_rewording()
     try:
         app()
     except LabelanceError as error:
-        fail(reworded_error(error))
+        fail(in_flags(error))
     except (OSError, MemoryError) as error:
         fail(f"{error}" or type(error).__name__)
     except ValueError as error:
         if not is_of_a_parameter(error):
             raise
-        fail(reworded(str(error)))
+        fail(in_flags(error))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -18,6 +18,7 @@ from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
 from labelance._progress import heading, show_progress
+from labelance.cli._flags import use_flags
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -57,7 +58,9 @@ class _Command(_PlainFlags, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what was typed; an option that takes one value is given once."""
-        for param in self.get_params(ctx):
+        params = self.get_params(ctx)
+        use_flags(params)
+        for param in params:
             self._check_no_repeated(ctx, param, args)
         try:
             return super().parse_args(ctx, args)

@@ -22,7 +22,7 @@ import typer
 import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils._messages import did_you_mean, is_number
 from labelance.cli._console import errors, say
-from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
+from labelance.cli._flags import use_names
 from labelance.exceptions import InputError, LabelanceWarning, TooManyRowsError
 
 if TYPE_CHECKING:
@@ -268,8 +268,7 @@ class Source:
 def reads_data(command: Callable[..., None], *, optional: bool = False) -> Callable[..., None]:
     """Give a command the options of `Source` in place of its first parameter.
 
-    Errors inside it speak of its flags. Where the data are ``optional``, a command without any
-    gets None.
+    Where the data are ``optional``, a command without any gets None.
     """
     hints = get_type_hints(Source, include_extras=True)
     _, *own = signature(command, eval_str=True).parameters.values()
@@ -280,22 +279,14 @@ def reads_data(command: Callable[..., None], *, optional: bool = False) -> Calla
     if optional:
         shared[0] = shared[0].replace(default=None)
     parameters = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
-    flags = {one.name: _flag(one.name) for one in parameters}
-    flags["overwrite"] = "--force"
 
     @wraps(command)
     def run(**arguments: Any) -> None:
         given = {field.name: arguments.pop(field.name) for field in fields(Source)}
-        with errors_in_flags(flags):
-            command(None if given["data"] is None else Source(**given), **arguments)
+        command(None if given["data"] is None else Source(**given), **arguments)
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
-
-
-def _flag(name: str) -> str:
-    """Return how a parameter of a command is typed."""
-    return f"-{name}" if len(name) == 1 else f"--{name.rstrip('_').replace('_', '-')}"
 
 
 def measure(
@@ -318,21 +309,18 @@ def measure(
         X, nominal = join_vectors(dataset, vectors), None
     elif not dataset.n_features:
         X, nominal = None, None
-    with (
-        errors_with_names(dataset.feature_names, dataset.label_names),
-        rewording(_hint_at_subsample),
-    ):
-        return labelance.profile(
-            X,
-            dataset.Y,
-            n_neighbors=n_neighbors or None,
-            scale=scale,
-            categorical_features=nominal,
-            missing="distance",
-            label_names=dataset.label_names,
-            feature_names=names,
-            subsample=subsample or None,
-        )
+    use_names(dataset.feature_names, dataset.label_names)
+    return labelance.profile(
+        X,
+        dataset.Y,
+        n_neighbors=n_neighbors or None,
+        scale=scale,
+        categorical_features=nominal,
+        missing="distance",
+        label_names=dataset.label_names,
+        feature_names=names,
+        subsample=subsample or None,
+    )
 
 
 def join_vectors(dataset: MultiLabelDataset, vectors: dict[str, Any]) -> Any:
@@ -341,12 +329,6 @@ def join_vectors(dataset: MultiLabelDataset, vectors: dict[str, Any]) -> Any:
     for name, cells in vectors.items():
         frame[name] = cells
     return frame
-
-
-def _hint_at_subsample(text: str) -> str:
-    """Name the flag that makes a search short, where the library names an algorithm."""
-    fewer = f" --subsample {MOST_ROWS} searches among that many rows."
-    return re.sub(r"[^.]*algorithm='approx'[^.]*\.", fewer, text)
 
 
 @contextmanager
@@ -359,7 +341,7 @@ def _standard_input(format: Format) -> Iterator[Path]:
         try:
             yield path
         except InputError as error:
-            named = (part.replace(str(path), "standard input") for part in error.args)
+            named = (part.replace(str(path), "standard input") for part in error.parts)
             raise type(error)(*named) from error
 
 
@@ -446,8 +428,7 @@ def choose_format(source: Source, out: Path, to: Format | None) -> Format:
 
     if to is None and str(out) == STREAM:
         return source.find_format()
-    with errors_in_flags({"format": "--to"}):
-        return find_format(out, to)
+    return find_format(out, to, "to")
 
 
 def tell_losses(*parts: tuple[MultiLabelDataset, Format]) -> None:

@@ -9,9 +9,10 @@ import typer
 
 import labelance
 from labelance._progress import loop, show_progress
+from labelance._utils._messages import did_you_mean
 from labelance.cli._console import App, console, print_json, print_table, say
 from labelance.cli._data import JsonOption
-from labelance.cli._flags import rewording
+from labelance.exceptions import InputError
 
 app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
 
@@ -23,8 +24,15 @@ NamesArgument = Annotated[
 
 def _find_entry(name: str) -> Any:
     """Return an entry of the catalogue; the hint for an unknown one is a command."""
-    with rewording(lambda text: text.replace("read_multilabel", "labelance profile FILE")):
+    try:
         return labelance.datasets.dataset_info(name)
+    except InputError as error:
+        cure = f"{did_you_mean(name, _all_names())}Correct the name, or: labelance profile FILE"
+        raise InputError(error.problem, error.found, cure) from None
+
+
+def _all_names() -> list[str]:
+    return [info.name for info in labelance.datasets.list_datasets()]
 
 
 @app.command("list", epilog="Example: labelance datasets list --json")
@@ -62,7 +70,7 @@ def fetch(
     json: JsonOption = False,
 ) -> None:
     """Download datasets into the cache folder and check them."""
-    wanted = names or [info.name for info in labelance.datasets.list_datasets()]
+    wanted = names or _all_names()
     for name in wanted:
         _find_entry(name)  # an unknown name is an error before any download
     rows = []
@@ -81,7 +89,7 @@ def fetch(
 @app.command(epilog="Example: labelance datasets verify yeast")
 def verify(names: NamesArgument = None, json: JsonOption = False) -> None:
     """Compare local files with their published checksums; exit code 1 if any differs."""
-    wanted = names or [info.name for info in labelance.datasets.list_datasets()]
+    wanted = names or _all_names()
     checks = [labelance.datasets.verify_dataset(name) for name in wanted]
     if json:
         print_json(

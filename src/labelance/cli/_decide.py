@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ import labelance
 from labelance._utils._files import replace_when_done
 from labelance.cli._console import plain, print_json, print_table, report_kept_files, say
 from labelance.cli._data import ForceOption, JsonOption, check_free, option
-from labelance.cli._flags import errors_in_flags, rewording
+from labelance.cli._flags import add_flags
 from labelance.cli._scores import (
     LabelColumns,
     check_suffix,
@@ -29,15 +28,10 @@ from labelance.cli._scores import (
 )
 from labelance.exceptions import InputError
 
-_CALLERS = re.compile(
-    r"\b(find_thresholds|guarantee_recall|guarantee_precision|decide_within_budget"
-    r"|find_budget_rule)\b"
-)
-_FLAGS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("recall", "precision", "confidence", "too_few", "per_row", "exactly", "per_label",
-                 "total", "objective", "missing_labels", "encoding")
-} | {"y_true": "--truth", "y_score": "SCORES", "y_proba": "SCORES"}  # fmt: skip
+_CALLED = (
+    "find_thresholds", "guarantee_recall", "guarantee_precision", "decide_within_budget",
+    "find_budget_rule",
+)  # fmt: skip
 _BUDGETS = ("per_row", "per_label", "total")
 _REFUSED = 3  # an exit code of its own: decisions of the other labels are written
 _MOST_LINES = 100  # of a table for people; --json has them all
@@ -134,7 +128,7 @@ class _Request:
     def given(self, *names: str) -> list[str]:
         """Return the flags among these that were typed."""
         typed = [name for name in names if getattr(self, name) is not None]
-        return [_FLAGS[name] for name in typed if getattr(self, name) is not False]
+        return [f"--{name.replace('_', '-')}" for name in typed if getattr(self, name) is not False]
 
 
 @dataclass(frozen=True)
@@ -181,6 +175,7 @@ def decide(
     decisions, and the exit code is 3. Budgets take scores for probabilities: add --calibrate after
     class weights or resampling.
     """
+    add_flags(dict.fromkeys(_CALLED, "labelance decide"))
     request = _Request(
         objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
         missing_labels, seed, calibrate,
@@ -189,11 +184,7 @@ def decide(
     written = [path for path in (output, thresholds) if path is not None]
     for path in written:
         check_free(path, force)
-    with (
-        report_kept_files(*written),
-        errors_in_flags(_FLAGS),
-        rewording(lambda text: _CALLERS.sub("labelance decide", text)),
-    ):
+    with report_kept_files(*written):
         table = read_scores(scores, id, encoding)
         rows = table if apply is None else read_other_scores(apply, table, id)
         y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells

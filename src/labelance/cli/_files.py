@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -38,7 +37,6 @@ from labelance.cli._data import (
     tell_losses,
     write,
 )
-from labelance.cli._flags import rewording
 from labelance.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -111,11 +109,6 @@ def convert(
     )
 
 
-def _sizes_as_typed(text: str) -> str:
-    """Write ``(0.6, 0.4)`` as one types it."""
-    return re.sub(r"\(([\d., ]+)\)", lambda sizes: sizes[1].replace(", ", ","), text)
-
-
 @reads_data
 def split(
     source: Source,
@@ -144,10 +137,9 @@ def split(
         dataset = source.load()
         tell(f"Splitting {dataset.n_samples} rows")
         rows = range(dataset.n_samples)
-        with rewording(_sizes_as_typed):
-            parts = labelance.model_selection.multilabel_train_test_split(
-                list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
-            )[: len(shares)]
+        parts = labelance.model_selection.multilabel_train_test_split(
+            list(rows), dataset.Y, sizes=shares, order=order, random_state=seed
+        )[: len(shares)]
         tell("Writing")
         taken = [dataset.take(part) for part in parts]
         tell_losses(*zip(taken, formats))

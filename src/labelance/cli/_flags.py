@@ -1,97 +1,65 @@
-"""Errors and warnings for the command line: flags for keyword arguments, columns by name.
+"""Errors and warnings for the command line: flags for parameters of Python, names for numbers.
 
-The text is reworded here, because what raises it does not know whether Python or a command called
-it, and its advice has values in it: ``max_size=100`` becomes ``--max-size 100``.
+What raises them does not know whether Python or a command called it. It marks the parameters that
+it names (`labelance.exceptions.arg`), and the command that runs says here how each is typed.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from itertools import pairwise
+from ast import literal_eval
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from labelance.exceptions import InputError
+from labelance.exceptions import COLUMN, LABEL, LabelanceError, LabelanceWarning, arg_in_python
 
-# What a keyword argument is given: a text, a list, or a word up to the end of its sentence.
-_VALUE = r"""'[^']*'|"[^"]*"|\[[^]]*\]|…|[^\s,;)]*[^\s,;).]"""
-_NUMBERED = re.compile(r"\b(column|label)s? ([0-9]+(?:, [0-9]+)*)")
-_CALL = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))+\)")  # Python to be typed as it is
-_KEPT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a name from the data
-_PARAMETER = re.compile(r"The '(\w+)' parameter of (\w+)")
+# Python's names for what commands call otherwise.
+_OTHER_NAMES = {
+    "overwrite": "force", "random_state": "seed", "n_jobs": "jobs", "y": "labels",
+    "y_true": "truth", "y_score": "scores", "y_proba": "scores",
+}  # fmt: skip
+_PARAMETER = re.compile(r"The '(\w+)' parameter of ")  # scikit-learn's words
 
-
-class CommandError(InputError):
-    """An error of a command itself: it speaks of flags already, and of names from the data."""
-
-
-_active: list[Callable[[str], str]] = []  # the outermost block first
+_flags: dict[str, str] = {}
+_names: dict[str, Sequence[str]] = {}
 
 
-def errors_in_flags(flags: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Name flags in errors and warnings, where the library names keyword arguments.
-
-    Parameters
-    ----------
-    flags : mapping
-        From keyword arguments to flags, such as ``{"max_size": "--max-size"}``, or
-        ``{"missing": "--set missing"}`` for what becomes ``--set missing=distance``.
-    """
-    return rewording(lambda text: _in_flags(text, flags))
-
-
-def errors_with_names(
-    feature_names: Sequence[str], label_names: Sequence[str]
-) -> AbstractContextManager[None]:
-    """Name features and labels in errors about data that travel without their names."""
-    known = {"column": feature_names, "label": label_names}
-
-    def name(match: re.Match[str]) -> str:
-        names, numbers = known[match[1]], [int(number) for number in match[2].split(", ")]
-        if max(numbers) >= len(names):
-            return match[0]
-        kind = f"{match[1]}s" if len(numbers) > 1 else match[1]
-        return f"{kind} {', '.join(repr(names[j]) for j in numbers)}"
-
-    return rewording(lambda text: _NUMBERED.sub(name, text))
+def use_flags(params: Iterable[Any]) -> None:
+    """Begin a command with these parameters, of click."""
+    _flags.clear()
+    _names.clear()
+    for param in params:
+        is_option = param.param_type_name == "option"
+        name = max(param.opts, key=len) if is_option else param.metavar or param.name.upper()
+        _flags[param.name.rstrip("_")] = name
+    others = {python: _flags[name] for python, name in _OTHER_NAMES.items() if name in _flags}
+    _flags.update(others)
 
 
-@contextmanager
-def rewording(reword: Callable[[str], str]) -> Iterator[None]:
-    """Reword what the block says to people: its errors, its warnings and its progress."""
-    _active.append(reword)
-    yield
-    _active.pop()  # not after an error, which is reworded where it is printed
+def add_flags(flags: dict[str, str]) -> None:
+    """Say how more names of Python are typed, such as ``--set k_neighbors``."""
+    _flags.update(flags)
 
 
-def forget_rewording() -> None:
-    """Begin a command."""
-    _active.clear()
+def use_names(feature_names: Sequence[str], label_names: Sequence[str]) -> None:
+    """Name columns and labels of data that travel without their names."""
+    _names.update({COLUMN: feature_names, LABEL: label_names})
 
 
-def reworded_error(error: Exception) -> str:
-    """Return an error in the words of the blocks around it, but for names from the data."""
-    if isinstance(error, CommandError):
-        return str(error)
-    names = sorted(getattr(error, "names", ()), key=len, reverse=True)
-    if not names:
-        return reworded(str(error))
-    # A name with = after it is a parameter, whose name a column may have, too.
-    found = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w=-])")
-    kept = found.findall(text := str(error))
-    said = reworded(found.sub(_KEPT, text))
-    for name in kept:
-        said = said.replace(_KEPT, name, 1)
-    return said
+def has_flag(name: str) -> bool:
+    """Say whether the command that runs has a parameter."""
+    return name in _flags
 
 
-def reworded(text: str) -> str:
-    """Return an error, a warning or a line about progress in the words of the blocks around it."""
-    text = _PARAMETER.sub(r"\1=… of \2", text)
-    for reword in reversed(_active):
-        text = reword(text)
-    return text
+def in_flags(said: Exception | Warning) -> str:
+    """Return an error or a warning in the words of the command that runs."""
+    if isinstance(said, (LabelanceError, LabelanceWarning)):
+        return said.write(_spell)
+    text = str(said)
+    refused = _PARAMETER.match(text)
+    return f"{_spell(refused[1], '…')} of {text[refused.end() :]}" if refused else text
 
 
 def is_of_a_parameter(error: ValueError) -> bool:
@@ -103,32 +71,24 @@ def is_of_a_parameter(error: ValueError) -> bool:
     return isinstance(error, InvalidParameterError)
 
 
-def _in_flags(text: str, flags: Mapping[str, str]) -> str:
-    """Write flags for keyword arguments, but for those of calls in Python."""
-    ends = [0, *(place for call in _CALL.finditer(text) for place in call.span()), len(text)]
-    parts = [text[start:stop] for start, stop in pairwise(ends)]
-    parts[::2] = (_sentence_in_flags(part, flags) for part in parts[::2])
-    return "".join(parts)
-
-
-def _sentence_in_flags(text: str, flags: Mapping[str, str]) -> str:
-    names = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
-    # A name with an underscore is no English word: even alone it is the argument that is meant.
-    # In quotes it is a name from the data.
-    argument = re.compile(rf"(?<![\w'\"-])({names})(?:=({_VALUE})|(?![\w=]))")
-
-    def write(match: re.Match[str]) -> str:
-        if match[2] is not None:
-            return _write(flags[match[1]], match[2])
-        return flags[match[1]] if "_" in match[1] else match[0]
-
-    return argument.sub(write, text)
-
-
-def _write(flag: str, value: str) -> str:
-    """Write a flag with the value of a keyword argument as one types it in a shell."""
+def _spell(name: str, value: str) -> str:
+    """Write a parameter, and its value in Python if it has one, as one types it in a shell."""
+    if name in _names and int(value) < len(_names[name]):
+        return repr(_names[name][int(value)])
+    flag = _flags.get(name)
+    if flag is None or not value:
+        return flag or arg_in_python(name, value)
     if value == "True" and " " not in flag:
         return flag
-    plain = re.sub(r"['\"\[\]]", "", value).replace(", ", ",")
-    plain = f"'{plain}'" if not plain or re.search(r"[*\s;|]", plain) else plain
-    return f"{flag}={plain}" if " " in flag else f"{flag} {plain}"
+    between = "=" if " " in flag else " "  # --set name=value
+    return f"{flag}{between}{value if value == '…' else _type(value)}"
+
+
+def _type(value: str) -> str:
+    """Return a value of Python as one types it."""
+    try:
+        read = literal_eval(value)
+    except (ValueError, SyntaxError):
+        return shlex.quote(value)
+    several = isinstance(read, (list, tuple))
+    return shlex.quote(",".join(map(str, read)) if several else str(read))

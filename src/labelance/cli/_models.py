@@ -25,7 +25,6 @@ from labelance.cli._data import (
     option,
     reads_data,
 )
-from labelance.cli._flags import errors_in_flags
 from labelance.cli._scores import (
     LabelColumns,
     add_index,
@@ -142,11 +141,7 @@ def predict(
     """
     check_suffix(output)
     check_free(output, force)
-    with (
-        errors_in_flags({"encoding": "--encoding"}),
-        report_kept_files(output),
-        long_work("Reading", quiet=json) as tell,
-    ):
+    with report_kept_files(output), long_work("Reading", quiet=json) as tell:
         fitted = _open_model(model)
         rows = _read_rows(data, fitted, id_, encoding)
         tell(f"Predicting {rows.n_rows} rows")

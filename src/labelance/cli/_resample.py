@@ -43,8 +43,8 @@ from labelance.cli._data import (
     tell_losses,
     write,
 )
-from labelance.cli._flags import errors_in_flags, errors_with_names, rewording
-from labelance.exceptions import InputError, LabelanceWarning
+from labelance.cli._flags import add_flags, use_names
+from labelance.exceptions import InputError, LabelanceWarning, arg
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
@@ -153,7 +153,8 @@ def _check_no_texts(
         f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}",
         "Most rows have a string of their own there",
         "Vectorize text first, use a sampler that only copies rows (MLROS), or leave the column "
-        f"out with ignore={ignored[:5]}; the page Text of the user guide has models for text",
+        f"out with {arg('ignore', ignored[:5])}; the page Text of the user guide has models for "
+        "text",
     )
 
 
@@ -255,21 +256,19 @@ def _resample(
     from labelance.sampling._base import warning_with_names
 
     rows = np.arange(dataset.n_samples)
-    with (
-        errors_in_flags(_sampler_flags(sampler)),
-        errors_with_names(dataset.feature_names, dataset.label_names),
-        rewording(_hint_at_settings),
-    ):
-        _adapt_sampler(sampler, dataset)
-        with warning_with_names(dataset.Y, dataset.label_names):
-            if device != "cpu":
-                X, Y = _resample_on(sampler, dataset, device)
-            elif _only_copies_rows(sampler):
-                numbers, Y = sampler.fit_resample(rows[:, np.newaxis], dataset.Y)
-                rows = numbers.ravel()
-                X = dataset.values[rows]
-            else:
-                X, Y = sampler.fit_resample(dataset.values, dataset.Y)
+    names = sampler.get_params().keys() - {"random_state"}
+    add_flags({name: f"--set {name}" for name in names})
+    use_names(dataset.feature_names, dataset.label_names)
+    _adapt_sampler(sampler, dataset)
+    with warning_with_names(dataset.Y, dataset.label_names):
+        if device != "cpu":
+            X, Y = _resample_on(sampler, dataset, device)
+        elif _only_copies_rows(sampler):
+            numbers, Y = sampler.fit_resample(rows[:, np.newaxis], dataset.Y)
+            rows = numbers.ravel()
+            X = dataset.values[rows]
+        else:
+            X, Y = sampler.fit_resample(dataset.values, dataset.Y)
     # Between two integers a value stays when it is rounded.
     X[:, whole] = np.rint(X[:, whole])
     return replace(dataset, values=X, Y=Y), rows
@@ -306,30 +305,10 @@ def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
     for name in strategy:
         if isinstance(name, str) and name not in number:
             raise InputError(
-                "sampling_strategy must name labels of the data",
+                f"{arg('sampling_strategy')} must name labels of the data",
                 f"There is no label {name!r}",
                 f"{did_you_mean(name, number)}Correct the name. Labels: {show_names(number)}",
             )
-
-
-def _sampler_flags(sampler: Any) -> dict[str, str]:
-    """Return how parameters of the sampler are typed."""
-    names = sampler.get_params().keys() - {"random_state"}
-    return {name: f"--set {name}" for name in names}
-
-
-def _hint_at_settings(text: str) -> str:
-    """Name the parameter of samplers where the library names that of its search, too."""
-    for python, setting in _SEARCH_HINTS:
-        text = re.sub(python, setting, text)
-    return text
-
-
-_SEARCH_HINTS = (
-    (r"leave their columns \(constant_labels_\) out of y", "leave them out of --labels"),
-    ("a torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
-    ("A torch tensor on a GPU is searched there", "--device cuda searches on a GPU"),
-)
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:

@@ -16,7 +16,6 @@ import labelance
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import did_you_mean, optional_import, show_names
 from labelance.cli._console import errors, say
-from labelance.cli._flags import CommandError
 from labelance.exceptions import DataFileError, InputError
 
 _KINDS = {
@@ -61,7 +60,7 @@ def find_labels(scores: LabelColumns, wanted: str) -> list[int]:
     patterns = [wanted] if wanted in scores.header else [word.strip() for word in wanted.split(",")]
     for pattern in patterns:
         if not any(matches_pattern(name, pattern) for name in scores.header):
-            raise CommandError(
+            raise InputError(
                 "--labels must name labels of SCORES",
                 f"{scores.path} has no label {pattern!r}",
                 f"{did_you_mean(pattern, scores.header)}Labels: {show_names(scores.header)}",
@@ -75,14 +74,14 @@ def read_scores(path: Path, id_name: str | None, encoding: str = "utf-8") -> Lab
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
         if id_name is not None:
-            raise CommandError(
+            raise InputError(
                 "--id names a column of a CSV, TSV or Parquet file",
                 f"{path} is an array",
                 "Remove --id; an NPZ file may hold the ids as 'id'",
             )
         found = _read_arrays(path, kind)
         if found.is_dataset:
-            raise CommandError(
+            raise InputError(
                 "SCORES must be the scores of a model",
                 f"{path} is a dataset, with features and labels",
                 f"Score its rows first; its labels are --truth {path}",
@@ -139,14 +138,14 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
     if found.ids is not None and scores.ids is not None and not by_position:
         found = replace(found, cells=found.cells[_join(found, scores)])
     if found.cells.shape != scores.cells.shape:
-        raise CommandError(
+        raise InputError(
             "The scores and --truth must have the same rows and labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(found)}",
             "Pass files with the same rows and labels, or with ids in both",
         )
     stored = found.cells if isinstance(found.cells, np.ndarray) else found.cells.data
     if missing == "error" and np.isnan(stored).any():
-        raise CommandError(
+        raise InputError(
             f"Every cell of {path} must be 0 or 1",
             f"{np.count_nonzero(np.isnan(stored))} are missing",
             "Fill them, or ignore them with --missing-labels ignore",
@@ -158,7 +157,7 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
     """Read scores of other rows, of the same labels in the same order."""
     other = read_scores(path, id_name, scores.encoding)
     if other.cells.shape[1] != scores.cells.shape[1]:
-        raise CommandError(
+        raise InputError(
             "--apply needs scores of the same labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}",
             "Pass the scores of the same model",
@@ -171,7 +170,7 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
 def check_suffix(path: Path) -> None:
     """Raise for a file of decisions of another kind than those that are written."""
     if _KINDS.get(path.suffix.lower(), "npy") == "npy":
-        raise CommandError(
+        raise InputError(
             "Decisions can be written as CSV, TSV, Parquet or NPZ",
             f"Got -o {path}",
             "Use for example -o decisions.csv",
@@ -182,7 +181,7 @@ def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]
     """Write decisions of rows x labels under a temporary name, and rename the file."""
     kind = _KINDS[path.suffix.lower()]
     if kind != "npz" and rows.ids is not None and rows.id_name in names:
-        raise CommandError(
+        raise InputError(
             "Ids and labels must have different names in a table",
             f"A label and the column of ids are called {rows.id_name!r}",
             "Rename the label, or write NPZ",
@@ -240,12 +239,12 @@ def _find_kind(path: Path) -> str:
     from labelance.datasets.formats._compression import is_compressed, strip_suffix
 
     if not path.is_file():
-        raise CommandError(
+        raise InputError(
             f"File {str(path)!r} does not exist", "labelance decide reads files", "Check the path"
         )
     kind = _KINDS.get(strip_suffix(path).suffix.lower())
     if kind is None or (is_compressed(path) and kind not in ("csv", "tsv")):
-        raise CommandError(
+        raise InputError(
             "Scores and labels must be CSV, TSV, Parquet, NPZ or NPY files",
             f"Got {path.name!r}",
             "Save them, for example with numpy.save('scores.npy', scores)",
@@ -284,7 +283,7 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
         if wanted in table.names:
             return int(table.names.index(wanted))
         near = did_you_mean(wanted, table.names)
-        raise CommandError(
+        raise InputError(
             "--id must name a column",
             f"{path} has no column {wanted!r}",
             f"{near}Columns: {show_names(table.names)}",
@@ -297,7 +296,7 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
     if len(columns) > 1:  # a column with a name says more than an index
         columns = [j for j in columns if table.names[j] != _UNNAMED]
     if len(columns) > 1:
-        raise CommandError(
+        raise InputError(
             "Only one column may hold strings, the ids of the rows; all others must be scores",
             f"{path} has strings in {show_names([repr(table.names[j]) for j in columns])}",
             "Remove the other columns from the file, or choose one with --id",
@@ -347,10 +346,10 @@ def _are_shuffled_numbers(ids: list[str] | None) -> bool:
     return ids is not None and ids != numbers and set(ids) == set(numbers)
 
 
-def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> CommandError:
+def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> InputError:
     here = "no ids" if name is None else f"ids in {name!r}" if name else "ids in its index"
     there = "no ids" if scores.ids is None else f"ids in {scores.id_name!r}"
-    return CommandError(
+    return InputError(
         "Rows are joined by ids, which both files must have in columns of one name",
         f"{path} has {here} and {scores.path} has {there}",
         "Give both columns one name; or add --by-position if the rows have the same order",
@@ -365,7 +364,7 @@ def read_ids(table: Any, kind: str, column: int) -> list[str]:
     if values is not None:
         return ["" if np.isnan(code) else values[int(code)] for code in cells]
     if not (np.abs(cells) < _MOST_EXACT).all():
-        raise CommandError(
+        raise InputError(
             "Ids must be strings, or integers below 2**53",
             f"{table.file.path} has other values in {table.names[column]!r}",
             "Save the ids as text",
@@ -376,7 +375,7 @@ def read_ids(table: Any, kind: str, column: int) -> list[str]:
 def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
     if values:
         word = next((value for value in values if not _is_number(value)), values[0])
-        raise CommandError(
+        raise InputError(
             f"Every score column of {path} must hold numbers",
             f"{name!r} has {word!r}",
             f"Correct the cell, or add --id {name} if the column identifies the rows",
@@ -386,13 +385,13 @@ def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
 def _check_header(path: Path, names: tuple[str, ...]) -> None:
     """Raise where the first row was taken for names; pandas numbers columns from 0."""
     if not names:
-        raise CommandError(
+        raise InputError(
             f"{path} has no score columns",
             "A file needs one column of scores per label",
             "Add the scores",
         )
     if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
-        raise CommandError(
+        raise InputError(
             "The first line must hold the names of the labels",
             f"{path} starts with the numbers {show_names(names, 3)}",
             "Add a header line with one name per label",
@@ -410,7 +409,7 @@ def _check_finite(scores: LabelColumns) -> None:
         row, label = where
     else:
         row, label = np.searchsorted(cells.indptr, where[0], "right") - 1, cells.indices[where[0]]
-    raise CommandError(
+    raise InputError(
         f"Every cell of {scores.path} must hold a finite score",
         f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1}, "
         f"label {scores.header[label]!r}",
@@ -457,7 +456,7 @@ def _choose_array(path: Path, archive: Any) -> LabelColumns:
     if is_dataset:
         tables = ["y"]
     if len(tables) != 1:
-        raise CommandError(
+        raise InputError(
             "An NPZ file must have one table, and optionally 'labels' and 'id'",
             f"{path} has {show_names(archive.files)}",
             "Save it with numpy.savez('scores.npz', scores=scores, labels=names)",
@@ -471,14 +470,14 @@ def _check_table(found: LabelColumns) -> LabelColumns:
     named = cells.ndim == 2 and len(names or ()) in (0, cells.shape[1])
     named = named and (ids is None or len(ids) == cells.shape[0])
     if cells.ndim != 2 or cells.dtype.kind not in "biuf" or 0 in cells.shape or not named:
-        raise CommandError(
+        raise InputError(
             f"{found.path} must hold a numeric table of rows x labels, with matching names and ids",
             f"It has shape {cells.shape} and type {cells.dtype}, {len(names or ())} names and "
             f"{len(ids or ())} ids",
             "Save one number per row and label",
         )
     if names and len(set(names)) < len(names):
-        raise CommandError(
+        raise InputError(
             f"The labels of {found.path} must have unique names",
             f"{Counter(names).most_common(1)[0][0]!r} is repeated",
             "Rename one of them",
@@ -491,7 +490,7 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
     place = {name: j for j, name in enumerate(names)}
     missing = [name for name in scores.header if name not in place]
     if missing:
-        raise CommandError(
+        raise InputError(
             f"{path} must have a column for every label of {scores.path}",
             f"Missing: {show_names(map(repr, missing), 5)}",
             f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if that column identifies the "
@@ -499,7 +498,7 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
         )
     places = [place[name] for name in scores.header]
     if places != sorted(places):
-        raise CommandError(
+        raise InputError(
             f"{path} must have the labels in the order of {scores.path}: "
             f"{show_names(scores.header, 5)}",
             f"Its order is {show_names([names[j] for j in sorted(places)], 5)}",
@@ -518,7 +517,7 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
     if values is None:
         other = cells[~np.isin(cells, (0, 1)) & ~np.isnan(cells)]
         if len(other):
-            raise CommandError(
+            raise InputError(
                 f"Every label of {path} must be 0 or 1",
                 f"{table.names[column]!r} has {other[0]:g}",
                 f"Correct the cell, or add --id {table.names[column]} if the column names the rows",
@@ -526,7 +525,7 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
         return cells
     words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
     if None in words:
-        raise CommandError(
+        raise InputError(
             f"Every label of {path} must be 0 and 1, or true and false",
             f"{table.names[column]!r} has {values[words.index(None)]!r}",
             "Write 1 if a row has the label, and 0 if not",
@@ -540,14 +539,14 @@ def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
     place = {one: row for row, one in enumerate(truth.ids)}
     for table in (truth, scores):
         if len(set(table.ids or ())) < len(table.ids or ()):
-            raise CommandError(
+            raise InputError(
                 "Ids must be unique",
                 f"{table.path} has an id twice",
                 "Correct the ids, or add --by-position if the rows have the same order",
             )
     missing = [one for one in scores.ids if one not in place]
     if missing:
-        raise CommandError(
+        raise InputError(
             f"{truth.path} must have a row for every id of {scores.path}",
             f"{len(missing)} are missing; the first is {missing[0]!r}",
             "Add these rows, or add --by-position if the rows have the same order",

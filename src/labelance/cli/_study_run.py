@@ -16,7 +16,6 @@ import labelance
 from labelance._progress import is_interactive, span
 from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
 from labelance.cli._data import JsonOption, option, split_names
-from labelance.cli._flags import errors_in_flags
 from labelance.exceptions import StudyError
 
 if TYPE_CHECKING:
@@ -128,10 +127,9 @@ def run(
             "--address needs --executor dask", f"Got --executor {executor}", "Add --executor dask"
         )
     find_classes_here()
-    with errors_in_flags({part: f"--{part}" for part in _PARTS}):
-        study = _open_plan(plan, datasets).only(
-            learners=split_names(learners), methods=split_names(methods), repeats=repeats
-        )
+    study = _open_plan(plan, datasets).only(
+        learners=split_names(learners), methods=split_names(methods), repeats=repeats
+    )
     study = study.installed()
     if dry_run and not json:
         _tell_size(study)  # at once: large files take a while

@@ -13,7 +13,7 @@ from labelance._arrays._labels import part_unknown
 from labelance._arrays._sparse import check_structure
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._registry import REGISTRY
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, arg
 
 Protocol = Literal["paper"]
 Columns = NDArray[np.intp]
@@ -62,7 +62,11 @@ def apply_protocol(
     (('x2', 'x3'), ('y0',))
     """
     if protocol != "paper":
-        raise InputError("protocol must be 'paper'", f"Got {protocol!r}", "Use protocol='paper'")
+        raise InputError(
+            f"{arg('protocol')} must be 'paper'",
+            f"Got {protocol!r}",
+            f"Use {arg('protocol', 'paper')}",
+        )
     if feature_share is None:
         known = REGISTRY.get(dataset.name)
         feature_share = known.feature_share if known else 1.0

@@ -19,7 +19,7 @@ from labelance._validation._arguments import check_positive, is_integer
 from labelance._validation._predictions import open_probabilities, validate_scores
 from labelance.decisions._objectives import ratio
 from labelance.decisions._table import LabelTable
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, arg
 
 Utility = Literal[
     "macro_f1", "macro_recall", "macro_precision", "balanced_accuracy", "coverage", "precision"
@@ -173,12 +173,12 @@ class BudgetRule:
         if cells.shape[1] != self.slopes.shape[1]:
             raise InputError(
                 f"The rule needs {self.slopes.shape[1]} labels",
-                f"y_proba has shape {cells.shape}",
+                f"{arg('y_proba')} has shape {cells.shape}",
                 "Pass an array of shape (n_rows, n_labels)",
             )
         if self.names is not None and names is not None and names != self.names:
             raise InputError(
-                "The columns of y_proba must be the labels, in this order: "
+                f"The columns of {arg('y_proba')} must be the labels, in this order: "
                 f"{show_names(self.names, 5)}",
                 "They have other names, or another order",
                 "Reorder or rename the columns",
@@ -278,15 +278,15 @@ def decide_within_budget(
     >>> found.n_predicted
     array([1, 1, 1])
     """
-    cells, names = _open(y_proba, "decide_within_budget", label_names)
+    cells, names = _open(y_proba, arg("decide_within_budget"), label_names)
     n, q = cells.shape
     _check_utility(utility)
     k = _check_per_row(per_row, q, exactly=exactly)
     caps = _check_per_label(per_label, q)
     most = _check_total(total)
     share = _check_mix(mix, alone=k is not None and caps is None and most is None)
-    check_positive("n_restarts", n_restarts, caller="decide_within_budget")
-    check_positive("max_iter", max_iter, caller="decide_within_budget")
+    check_positive("n_restarts", n_restarts, caller=arg("decide_within_budget"))
+    check_positive("max_iter", max_iter, caller=arg("decide_within_budget"))
     n_iter = 0
     if k is None:
         chosen = _take_prefixes(cells, utility, caps, most)
@@ -357,7 +357,7 @@ def find_budget_rule(
     >>> rule.predict(p, random_state=0).sum(axis=1).max()
     np.int64(1)
     """
-    caller = "find_budget_rule"
+    caller = arg("find_budget_rule")
     Y, p, unknown, names = validate_scores(
         y_true,
         y_proba,
@@ -644,7 +644,7 @@ def _solve_program(
         raise InputError(
             f"The budgets do not allow exactly {k} labels in every row",
             "No decisions meet all of them",
-            "Raise per_label or total, or pass exactly=False",
+            f"Raise {arg('per_label')} or {arg('total')}, or pass {arg('exactly', False)}",
         )
     chosen = np.zeros(cells.nnz, dtype=bool)
     if solved is not None:
@@ -802,13 +802,17 @@ def _check_utility(utility: Any) -> None:
 
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
     if per_row is None and exactly:
-        raise InputError("exactly needs per_row", "per_row is None", "Try per_row=5")
+        raise InputError(
+            f"{arg('exactly')} needs {arg('per_row')}",
+            f"{arg('per_row')} is None",
+            f"Try {arg('per_row', 5)}",
+        )
     if per_row is None or (is_integer(per_row) and 1 <= per_row <= q):
         return per_row
     raise InputError(
-        f"per_row must be an integer from 1 to {q}, the number of labels",
+        f"{arg('per_row')} must be an integer from 1 to {q}, the number of labels",
         f"Got {per_row!r}",
-        f"Try per_row={min(5, q)}",
+        f"Try {arg('per_row', min(5, q))}",
     )
 
 
@@ -821,9 +825,9 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
         caps = np.empty(0)
     if caps.dtype.kind not in "iu" or caps.shape not in ((), (q,)) or (caps < 0).any():
         raise InputError(
-            f"per_label must be an integer >= 0, or one for each of {q} labels",
+            f"{arg('per_label')} must be an integer >= 0, or one for each of {q} labels",
             f"Got {per_label!r}",
-            "Try per_label=100",
+            f"Try {arg('per_label', 100)}",
         )
     return np.broadcast_to(np.minimum(caps, _NO_LIMIT), q).astype(np.int64)
 
@@ -831,14 +835,18 @@ def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
 def _check_total(total: Any) -> int | None:
     if total is None or (is_integer(total) and total >= 0):
         return total if total is None else min(int(total), _NO_LIMIT)
-    raise InputError("total must be an integer >= 0", f"Got {total!r}", "Try total=1000")
+    raise InputError(
+        f"{arg('total')} must be an integer >= 0", f"Got {total!r}", f"Try {arg('total', 1000)}"
+    )
 
 
 def _check_mix(mix: Any, *, alone: bool) -> float:
     if mix is None:
         return 1.0
     if not alone:
-        raise InputError("mix needs per_row, and no other budget", f"Got mix={mix!r}", "Omit mix")
+        raise InputError(
+            f"mix needs {arg('per_row')}, and no other budget", f"Got mix={mix!r}", "Omit mix"
+        )
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
         raise InputError("mix must be in [0, 1]", f"Got {mix!r}", "Try mix=0.5")
     return float(mix)

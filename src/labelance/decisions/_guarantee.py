@@ -27,7 +27,7 @@ from labelance._validation._predictions import Scored, validate_score_table, val
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._objectives import as_numbers
 from labelance.decisions._table import ThresholdTable
-from labelance.exceptions import InputError, LabelanceWarning
+from labelance.exceptions import LABEL, InputError, LabelanceWarning, arg
 
 TooFew = Literal["refuse", "always", "never", "pool"]
 _ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
@@ -193,7 +193,7 @@ def guarantee_recall(
     scored = validate_scores(
         y_true,
         y_score,
-        caller="guarantee_recall",
+        caller=arg("guarantee_recall"),
         needs_all=None,
         sparse=True,
         label_names=label_names,
@@ -220,16 +220,16 @@ def find_recall_thresholds(
     reference: tuple[Any, Any] | None = None,
 ) -> Guarantees:
     """Guarantee the recall of scores that are validated already."""
-    caller = "guarantee_recall"
+    caller = arg("guarantee_recall")
     Y, scores, unknown, names = scored
     _check_choice("too_few", too_few, get_args(TooFew), caller)
     q = Y.shape[1]
     needed = positives_needed(recall, confidence, q if simultaneous else 1)
     if too_few == "pool" and confidence is not None:
         raise InputError(
-            'too_few="pool" holds in expectation only',
-            f"Got confidence={confidence:g}",
-            'Omit confidence, or choose another too_few, such as "never"',
+            f"{arg('too_few', 'pool')} holds in expectation only",
+            f"Got {arg('confidence', confidence)}",
+            f'Omit {arg("confidence")}, or choose another {arg("too_few")}, such as "never"',
         )
     groups = _check_label_groups(label_groups, q, caller)
     others = _check_reference(reference, q, caller)
@@ -339,7 +339,7 @@ def guarantee_precision(
     >>> found.reasons[1]
     'too few positives: 2, needs 11; never predicted'
     """
-    caller = "guarantee_precision"
+    caller = arg("guarantee_precision")
     _check_choice("missing_labels", missing_labels, ("error", "ignore"), caller)
     Y, scores, unknown, names = validate_scores(
         y_true,
@@ -459,7 +459,7 @@ def limit_alarms(
     if rank > 1 and len(silent):
         warn_user(
             "limit_alarms: the largest scores are equal, so no reference row raises an alarm for "
-            f"labels {name_columns(silent, None)}.",
+            f"labels {name_columns(silent, None, LABEL)}.",
             LabelanceWarning,
         )
     return np.nextafter(ranked.astype(np.float64), np.inf)
@@ -496,8 +496,8 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
         if n_labels > 1:
             raise InputError(
                 "simultaneous=True needs a confidence",
-                "Got confidence=None",
-                "Try confidence=0.9, or pass simultaneous=False",
+                f"Got {arg('confidence', None)}",
+                f"Try {arg('confidence', 0.9)}, or pass simultaneous=False",
             )
         return max(int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1)), 1)
     return _least_count(recall, _miss_probability(confidence, n_labels))
@@ -563,7 +563,8 @@ class _Pools:
                 f"A pooled recall of {recall:g} needs {positives_needed(recall)} rows with a label "
                 "of the group",
                 f"There are {len(count)} for {len(labels)} labels",
-                "Make larger label_groups, lower recall, or choose another too_few",
+                f"Make larger label_groups, lower {arg('recall')}, or choose another "
+                f"{arg('too_few')}",
             )
         order = np.argsort(percentile, kind="stable")
         missed = np.cumsum(1 / count[row][order])  # every row shares one loss among its positives
@@ -645,7 +646,9 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) 
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(map(repr, choices))
         raise InputError(
-            f"{name} of {caller} must be one of {listed}", f"Got {value!r}", "Choose one of them"
+            f"{arg(name)} of {caller} must be one of {listed}",
+            f"Got {value!r}",
+            "Choose one of them",
         )
 
 
@@ -713,6 +716,7 @@ def _too_few_positives(
     return InputError(
         f"A recall of {recall:g}{sure} needs {needed} positives of every label",
         f"{len(rare)} of {len(n_positive)} labels have fewer: {shown}{more}",
-        f"Pass more rows, lower recall{'' if confidence is None else ' or confidence'}, or choose "
-        f"too_few from {choices}",
+        f"Pass more rows, lower {arg('recall')}"
+        f"{'' if confidence is None else ' or ' + arg('confidence')}, or choose "
+        f"{arg('too_few')} from {choices}",
     )

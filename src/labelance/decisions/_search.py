@@ -34,7 +34,7 @@ from labelance.decisions._objectives import (
     objective_of_label,
 )
 from labelance.decisions._result import Thresholds
-from labelance.exceptions import UndefinedLabelWarning
+from labelance.exceptions import LABEL, UndefinedLabelWarning, arg
 from labelance.model_selection._splitters import assign_folds, strata
 
 ThresholdSearch = Literal["exact", "grid"]
@@ -135,13 +135,13 @@ def find_thresholds(
     scored = validate_scores(
         y_true,
         y_score,
-        caller="find_thresholds",
+        caller=arg("find_thresholds"),
         needs_all=None,
         sparse=True,
         label_names=label_names,
     )
     n, n_labels = scored.Y.shape
-    rows, weight = validate_weights(sample_weight, n, caller="find_thresholds")
+    rows, weight = validate_weights(sample_weight, n, caller=arg("find_thresholds"))
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
     if rows is not None:
         data = data.take(rows)
@@ -337,7 +337,7 @@ def _warn_of_hopeless(labels: np.ndarray, names: tuple[Any, ...] | None, n_label
     if len(labels):
         warn_user(
             f"No threshold finds a true positive of {len(labels)} of {n_labels} labels: "
-            f"{name_columns(labels, names)}. They keep 0.5.",
+            f"{name_columns(labels, names, LABEL)}. They keep 0.5.",
             UndefinedLabelWarning,
         )
 

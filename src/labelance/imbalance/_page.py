@@ -99,7 +99,8 @@ class Findings:
         wide = find_dominant_columns(self.features.X, self.features.categorical)
         if not len(wide):
             return None
-        names = name_columns(wide, self.data.feature_names or self.features.names)
+        known = self.data.feature_names or self.features.names
+        names = name_columns(wide, known or tuple(range(self.features.X.shape[1])))
         return f"column {names}" if len(wide) == 1 else f"columns {names}"
 
     def columns(self) -> list[ColumnSummary]:

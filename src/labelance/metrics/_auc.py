@@ -14,7 +14,7 @@ from labelance._validation._predictions import (
     validate_score_table,
     validate_scores,
 )
-from labelance.exceptions import InputError, UndefinedLabelWarning
+from labelance.exceptions import LABEL, InputError, UndefinedLabelWarning
 from labelance.metrics._rank_counts import RankCounts, count_ranks
 
 Values = NDArray[np.float64]
@@ -224,7 +224,7 @@ def _settle(
         return of_labels
     if isinstance(undefined, str) and left_out.any():
         names = tuple(getattr(y_true, "columns", ()))
-        shown = name_columns(np.flatnonzero(left_out), names)
+        shown = name_columns(np.flatnonzero(left_out), names, LABEL)
         _warn_undefined(shown, int(left_out.sum()), of_labels.size, undefined, caller)
     of_labels = of_labels[known & ~left_out if undefined == "skip" else known]
     return float(of_labels.mean()) if of_labels.size else float("nan")

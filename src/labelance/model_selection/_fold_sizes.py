@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance.exceptions import InputError, TooFewRowsError
+from labelance.exceptions import InputError, TooFewRowsError, arg
 from labelance.model_selection._stratify import Integers
 
 # Shares that are no simple fractions are rounded to this many parts; times the number of rows
@@ -47,17 +47,19 @@ def part_weights(sizes: Sequence[Any], n: int) -> Integers:
     parts = list(sizes)
     if len(parts) < 2:
         raise InputError(
-            "sizes must have at least two parts", f"Got {sizes!r}", "Try sizes=(0.8, 0.2)"
+            f"{arg('sizes')} must have at least two parts",
+            f"Got {arg('sizes', parts)}",
+            f"Try {arg('sizes', (0.8, 0.2))}",
         )
     total = n if all(map(is_whole, parts)) else 1
     numbers = all(_is_number(size) and 0 < size < total for size in parts)
     shares = [_share(size, total) for size in parts] if numbers else []
     if abs(sum(shares, Fraction(0)) - 1) > len(parts) * ROUNDING:
         raise InputError(
-            "sizes must be shares between 0 and 1 that sum to 1, or numbers of rows that sum "
-            f"to {n}",
-            f"Got {tuple(parts)!r}" + (f", with sum {sum(parts):g}" if numbers else ""),
-            "Correct the sizes, for example (0.6, 0.2, 0.2)",
+            f"{arg('sizes')} must be shares between 0 and 1 that sum to 1, or numbers of rows that "
+            f"sum to {n}",
+            f"Got {arg('sizes', tuple(parts))}" + (f", with sum {sum(parts):g}" if numbers else ""),
+            f"Correct the sizes, for example {arg('sizes', (0.6, 0.2, 0.2))}",
         )
     return _whole_numbers(shares)
 

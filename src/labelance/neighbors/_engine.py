@@ -14,7 +14,7 @@ from typing import NamedTuple
 from labelance._arrays._columns import has_missing
 from labelance._arrays._memory import return_freed_memory
 from labelance._utils._messages import warn_user
-from labelance.exceptions import LongSearchWarning
+from labelance.exceptions import LongSearchWarning, arg
 from labelance.neighbors._approx import (
     Approximation,
     Sample,
@@ -110,8 +110,8 @@ def _warn_of_long_search(search: Search) -> None:
     n, d = search.X.shape
     warn_user(
         f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
-        "minutes. algorithm='approx' finds nearly all of them much faster; algorithm='exact' "
-        "silences this.",
+        f"minutes. {arg('algorithm', 'approx')} finds nearly all of them much faster; "
+        f"{arg('algorithm', 'exact')} silences this.",
         LongSearchWarning,
     )
 

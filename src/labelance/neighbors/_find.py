@@ -27,6 +27,7 @@ from labelance.exceptions import (
     LowRecallWarning,
     MissingValuesError,
     TooFewRowsError,
+    arg,
 )
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._distance import Metric
@@ -275,7 +276,7 @@ def _finite_neighborhood(
 
 
 def warn_of_dominant_columns(
-    caller: str, features: Features, cure: str = ", or pass scale='standard'"
+    caller: str, features: Features, cure: str = f", or pass {arg('scale', 'standard')}"
 ) -> None:
     """Warn where distances are those of few columns, such as an income next to shares."""
     wide = find_dominant_columns(features.X, features.categorical)
@@ -314,7 +315,7 @@ def check_works_on_disk(
     if algorithm == "approx":
         raise InputError(
             "Rows of a Dask collection can only be searched exactly",
-            'Got algorithm="approx"',
+            f"Got {arg('algorithm', 'approx')}",
             "Omit algorithm, or search rows in memory, X.compute()",
         )
     if isinstance(metric, str) and metric in INSTEAD:
@@ -344,7 +345,7 @@ def _search_bag(
 def _warn_of_low_recall(recall: float) -> None:
     warn_user(
         f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a sample "
-        "of rows. Use algorithm='exact', or reduce the features first, for example with "
+        f"of rows. Use {arg('algorithm', 'exact')}, or reduce the features first, for example with "
         "sklearn.decomposition.PCA.",
         LowRecallWarning,
     )
@@ -435,7 +436,7 @@ def check_neighborhood(
         raise InputError(
             f"The neighborhood of {caller} must belong to the rows of X",
             found,
-            "Make it with find_neighbors(X, n_neighbors, …) and the same metric, scale and "
+            f"Make it with find_neighbors(X, n_neighbors, …) and the same metric, scale and "
             f"categorical_features as those of {caller}, or omit it",
         )
 
@@ -461,15 +462,15 @@ def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors")
     """Return k, or say why there cannot be that many neighbors among n rows."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(
-            f"{name} of {caller} must be an integer >= 1",
+            f"{arg(name)} of {caller} must be an integer >= 1",
             f"Got {k!r}",
-            f"Choose {name} from 1 to {n - 1}",
+            f"Choose {arg(name)} from 1 to {n - 1}",
         )
     if k >= n:
         raise TooFewRowsError(
-            f"{name} of {caller} must be < n_samples",
+            f"{arg(name)} of {caller} must be < n_samples",
             f"Got {k}, and there are only {n} rows",
-            f"Lower {name} to at most {n - 1}" if n > 1 else "Pass more rows",
+            f"Lower {arg(name)} to at most {n - 1}" if n > 1 else "Pass more rows",
         )
     return int(k)
 
@@ -526,7 +527,7 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
         raise MissingValuesError(
             "find_neighbors does not accept missing values in queries",
             "queries has NaN",
-            'Fill them (sklearn.impute.SimpleImputer), or pass missing="distance"',
+            f"Fill them (sklearn.impute.SimpleImputer), or pass {arg('missing', 'distance')}",
         )
 
 

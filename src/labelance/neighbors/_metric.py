@@ -25,7 +25,7 @@ from labelance._arrays._columns import (
 from labelance._arrays._containers import to_dense
 from labelance._arrays._memory import split_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
-from labelance.exceptions import ContainerError, InputError
+from labelance.exceptions import ContainerError, InputError, arg
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._distance import (
     CompiledMetric,
@@ -243,7 +243,7 @@ def _check_finite_widths(width: np.ndarray, scale: str) -> None:
     columns = np.flatnonzero(~np.isfinite(width))
     if len(columns):
         raise InputError(
-            f"scale={scale!r} needs features with a finite spread",
+            f"{arg('scale', scale)} needs features with a finite spread",
             f"The values of feature {columns[0]} are too large",
             "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
         )
@@ -268,7 +268,7 @@ def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: s
             f"Choose one of {', '.join(_KNOWN_SPARSE)}",
         )
     if metric != "euclidean" and (nominal or missing == "distance"):
-        thing = "categorical features" if nominal else 'missing="distance"'
+        thing = "categorical features" if nominal else arg("missing", "distance")
         raise InputError(
             f"The metric {metric!r} needs known numbers",
             f"There are {thing}" if nominal else f"It was called with {thing}",

@@ -39,7 +39,7 @@ from labelance._validation._labels import (
     check_all_known,
     validate_labels,
 )
-from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError
+from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError, arg
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import (
@@ -254,7 +254,7 @@ def _warn_of_constant(labels: np.ndarray, names: Sequence[Any]) -> None:
     warn_user(
         f"{len(labels)} of {len(names)} labels are present in no row or in every row, so there is "
         f"nothing to balance: {shown}{', …' if len(labels) > 5 else ''}. They stay as they are; "
-        "leave their columns (constant_labels_) out of y, or gather rows that differ in them.",
+        f"leave them out of {arg('y')} (constant_labels_), or gather rows that differ in them.",
         ConstantLabelWarning,
     )
 

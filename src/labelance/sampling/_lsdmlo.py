@@ -16,7 +16,7 @@ from labelance._progress import track
 from labelance._utils._compat import Interval
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
-from labelance.exceptions import InputError, NothingToSampleError
+from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
@@ -266,7 +266,8 @@ class LSDMLO(NeighborSampler):
             raise NothingToSampleError(
                 "LSDMLO needs a minority row that shares its label with some neighbors, not all",
                 "No label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
+                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
+                "sampling",
             )
         numbers = sp.csc_array((np.arange(ones.nnz), ones.indices, ones.indptr), shape=ones.shape)
         return LSDMLOPlan(metrics, rare, numbers.tocsr(), neighbors, weights)
@@ -314,7 +315,7 @@ class LSDMLO(NeighborSampler):
             raise InputError(
                 "LSDMLO cannot fit linear models to these features",
                 "Some numbers are too large",
-                'Use scale="range", or scale very large numbers down',
+                f"Use {arg('scale', 'range')}, or scale very large numbers down",
             )
         weight = softmax(np.abs(W[encoder.first[numeric]]), axis=0) * len(numeric)
         return [self._weighted(plain, numeric, column) for column in weight.T]

@@ -17,7 +17,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
 from labelance._validation._labels import take_unknown
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, arg
 from labelance.imbalance._local import Variant
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
@@ -411,9 +411,10 @@ class MLSMOTE(NeighborSampler):
         strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
         if strategy.targets is not None and self.n_synthetic is not None:
             raise InputError(
-                "n_synthetic and targets in sampling_strategy exclude each other",
+                f"{arg('n_synthetic')} and targets in {arg('sampling_strategy')} exclude each "
+                "other",
                 "Got both",
-                "Omit n_synthetic, or list labels without targets",
+                f"Omit {arg('n_synthetic')}, or list labels without targets",
             )
         return strategy
 

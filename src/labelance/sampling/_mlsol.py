@@ -16,7 +16,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
-from labelance.exceptions import NothingToSampleError
+from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix
 from labelance.neighbors import Neighborhood
@@ -316,7 +316,7 @@ class MLSOL(NeighborSampler):
         if not weights.any():
             if local.weights.any():
                 raise NothingToSampleError(
-                    "MLSOL cannot add rows for the labels in sampling_strategy",
+                    f"MLSOL cannot add rows for the labels in {arg('sampling_strategy')}",
                     "No minority cell of these labels can help to reach a target",
                     "Raise the targets, or choose other labels",
                 )
@@ -324,7 +324,8 @@ class MLSOL(NeighborSampler):
                 "MLSOL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
                 "No label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
+                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
+                "sampling",
             )
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return MLSOLPlan(around, local, weights, metric)

@@ -13,7 +13,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
-from labelance.exceptions import NothingToSampleError
+from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance import LocalDistribution
 from labelance.imbalance._local import Variant, find_local_distribution
 from labelance.neighbors import Neighborhood
@@ -187,7 +187,8 @@ class MLUL(NeighborSampler):
                 "MLUL needs a minority cell with both a minority and a majority cell of its "
                 "label among its neighbors",
                 "No label has one" if chosen.all() else "No chosen label has one",
-                "Check y with labelance.profile(X, y), raise k_neighbors, or skip sampling",
+                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
+                "sampling",
             )
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)

@@ -22,7 +22,7 @@ from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._messages import did_you_mean
 from labelance._validation._data import Data
-from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError
+from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError, arg
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._local import minority_values
 
@@ -30,7 +30,10 @@ SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
 )
 
-_FEWER = "Make fewer rows: lower sampling_ratio, n_synthetic or the targets of sampling_strategy"
+_FEWER = (
+    f"Make fewer rows: lower {arg('sampling_ratio')}, {arg('n_synthetic')} or the targets of "
+    f"{arg('sampling_strategy')}"
+)
 STRATEGY_CONSTRAINTS = [
     StrOptions({"auto", "minority", "imbalanced", "all"}),
     Interval(Real, 0, 1, closed="right"),
@@ -132,7 +135,7 @@ def resolve_labels(
     resolved = resolve_strategy(strategy, data, auto)
     if resolved.targets is not None:
         raise InputError(
-            f"sampling_strategy of {caller} must be labels without numbers of rows",
+            f"{arg('sampling_strategy')} of {caller} must be labels without numbers of rows",
             "It also has numbers of rows",
             f"List only the labels, since {caller} has no targets",
         )
@@ -152,7 +155,7 @@ def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: s
     if len(n_new) == 0:
         raise NothingToSampleError(
             f"{caller} needs a label with at least two minority rows and too few of them",
-            "No label of sampling_strategy is like that",
+            f"No label of {arg('sampling_strategy')} is like that",
             "Check y with labelance.profile(X, y), or skip sampling",
         )
     if max_synthetic is not None and n_new.sum() > max_synthetic:
@@ -168,9 +171,9 @@ def check_no_idle_strategy(strategy: SamplingStrategy, caller: str, needs: str) 
     """Raise if labels were chosen but nothing asks which: a choice must not be lost silently."""
     if not (isinstance(strategy, str) and strategy == "auto"):
         raise InputError(
-            f"sampling_strategy of {caller} needs {needs}",
+            f"{arg('sampling_strategy')} of {caller} needs {needs}",
             f"{caller} has none",
-            f'Add {needs}, or leave sampling_strategy at "auto"',
+            f'Add {needs}, or leave {arg("sampling_strategy")} at "auto"',
         )
 
 
@@ -234,7 +237,7 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule, n_known: Any) -> np.ndarray
     }
     if word not in rules:
         raise InputError(
-            f"sampling_strategy as a string must be one of {', '.join(map(repr, rules))}",
+            f"{arg('sampling_strategy')} as a string must be one of {', '.join(map(repr, rules))}",
             f"Got {word!r}",
             f"{did_you_mean(word, rules)}Choose one of these, or list the labels",
         )
@@ -245,7 +248,7 @@ def _reach_ratio(present: np.ndarray, n: np.ndarray, ratio: float) -> np.ndarray
     """Return the rows at which they reach the ratio to all others, safe against 28.999…."""
     if not 0 < ratio <= 1:
         raise InputError(
-            "A ratio in sampling_strategy must be in (0, 1]",
+            f"A ratio in {arg('sampling_strategy')} must be in (0, 1]",
             f"Got {ratio}",
             "Correct it; to set numbers of rows, pass a dict from labels to integers",
         )
@@ -266,7 +269,8 @@ def _by_mapping(
             continue
         if target < present[j]:
             raise InputError(
-                "A target in sampling_strategy must not be below the current number of rows",
+                f"A target in {arg('sampling_strategy')} must not be below the present number "
+                "of rows",
                 f"Label {label!r} has {present[j]} rows, and the target is {target}",
                 "Raise the target, or remove the label",
             )
@@ -278,7 +282,7 @@ def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.nd
     if listed.dtype.kind == "b":
         if listed.shape != (q,):
             raise InputError(
-                "sampling_strategy as a mask must have one entry per label",
+                f"{arg('sampling_strategy')} as a mask must have one entry per label",
                 f"It has shape {listed.shape}, and y has {q} labels",
                 "Pass a mask of the right length, or label numbers or names",
             )
@@ -295,7 +299,7 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
     if isinstance(label, (int, np.integer)) and -q <= label < q:
         return int(label) % q
     raise InputError(
-        "sampling_strategy must name labels of y",
+        f"{arg('sampling_strategy')} must name labels of y",
         f"y has no label {label!r}",
         f"{did_you_mean(label, names or ())}Use numbers from 0 to {q - 1}"
         + (", or the column names" if names else ""),
@@ -319,7 +323,9 @@ def rows_to_sample(n: int, ratio: float, n_synthetic: int | None = None) -> int:
         return int(n_synthetic)
     if math.isinf(ratio * n):
         raise InputError(
-            "sampling_ratio must be a finite number", f"Got {ratio}", "Try sampling_ratio=0.25"
+            f"{arg('sampling_ratio')} must be a finite number",
+            f"Got {ratio}",
+            f"Try {arg('sampling_ratio', 0.25)}",
         )
     return math.floor(round(ratio * n, 9))
 

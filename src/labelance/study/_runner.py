@@ -21,7 +21,7 @@ from joblib import cpu_count, effective_n_jobs
 
 from labelance import __version__
 from labelance._utils._messages import optional_import
-from labelance.exceptions import LabelanceError, StudyError
+from labelance.exceptions import LabelanceError, StudyError, arg
 from labelance.study._data import StudyData, describe, load_source
 from labelance.study._evaluate import Row, evaluate_cells, failure
 from labelance.study._store import Store
@@ -147,18 +147,18 @@ def _check_options(executor: str, n_jobs: int | None, cell_timeout: float | None
             "Choose one of these",
         )
     if n_jobs == 0:
-        raise StudyError("n_jobs must not be 0", "Got 0", "Omit it to use all cores")
+        raise StudyError(f"{arg('n_jobs')} must not be 0", "Got 0", "Omit it to use all cores")
     if cell_timeout is not None and not cell_timeout > 0:
         raise StudyError(
-            "cell_timeout must be > 0",
+            f"{arg('cell_timeout')} must be > 0",
             f"Got {cell_timeout}",
             "Pass more than 0 seconds, or omit it for no limit",
         )
     if cell_timeout is not None and executor == "dask":
         raise StudyError(
-            "cell_timeout needs processes of our own",
-            "Got executor='dask', whose tasks have no time limit",
-            "Use executor='processes', or omit cell_timeout",
+            f"{arg('cell_timeout')} needs processes of our own",
+            f"Got {arg('executor', 'dask')}, whose tasks have no time limit",
+            f"Use {arg('executor', 'processes')}, or omit {arg('cell_timeout')}",
         )
 
 

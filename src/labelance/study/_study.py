@@ -24,7 +24,7 @@ from labelance._classifier import why_all_known
 from labelance._utils._messages import did_you_mean
 from labelance.datasets import MultiLabelDataset, dataset_info
 from labelance.ensemble._training_sets import plans_for_all_bags, why_sampler_needs_all
-from labelance.exceptions import LabelanceWarning, StudyError
+from labelance.exceptions import LabelanceWarning, StudyError, arg
 from labelance.study._design import (
     PACKAGES,
     Component,
@@ -304,7 +304,7 @@ def _named(kind: str, parts: Any, name: str) -> Any:
             return part
     names = [part.name for part in parts]
     raise StudyError(
-        f"{kind}=[…] must name parts of the study",
+        f"{arg(kind, ...)} must name parts of the study",
         f"{name!r} is not one",
         f"{did_you_mean(name, names)}Choose from {', '.join(names)}",
     )

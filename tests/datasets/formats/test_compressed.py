@@ -64,7 +64,7 @@ def test_a_truncated_file_is_refused(tmp_path, kind):
 def test_a_bomb_is_refused(tmp_path, kind):
     path = tmp_path / f"bomb.csv.{kind}"
     path.write_bytes(PACK[kind](b"%" * 5_000_000))
-    with pytest.raises(DataFileError, match=r"max_size=1 MB.*unzipped"):
+    with pytest.raises(DataFileError, match=r"max_size='1 MB'.*unzipped"):
         read_multilabel(path, labels=-1, max_size=1_000_000)
 
 

@@ -28,7 +28,7 @@ from labelance.datasets.formats._tokenizer import (
     CellReader,
     FoundCells,
 )
-from labelance.exceptions import DataFileError
+from labelance.exceptions import DataFileError, arg
 
 TextPolicy = Literal["error", "nominal", "drop"]
 ColumnType = tuple[int, tuple[str, ...] | None]
@@ -373,7 +373,7 @@ def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] |
             f"The option -C in the relation name must count some of the {width} attributes as "
             "labels",
             f"Got {count}",
-            "Correct it, or pass labels=…",
+            f"Correct it, or pass {arg('labels', ...)}",
         )
     return tuple(range(count) if count > 0 else range(width + count, width))
 

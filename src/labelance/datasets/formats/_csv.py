@@ -46,7 +46,7 @@ from labelance.datasets.formats._tokenizer import (
     fail,
     most_dense_rows,
 )
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, arg
 
 # Mistakes in a row; UNCLOSED differs from all marks of cells.
 TOO_FEW, TOO_MANY, TRAILING, UNCLOSED = range(11, 15)
@@ -259,7 +259,7 @@ def check_no_decimal_commas(
                 problem,
                 f"Column {name!r} has {commas[0]!r}",
                 f"Convert the file, for example pandas.read_csv({str(file.path)!r}, {options})"
-                ".to_csv('new.csv', index=False), or add the column to categorical=[…]",
+                f".to_csv('new.csv', index=False), or add the column to {arg('categorical', ...)}",
             )
 
 

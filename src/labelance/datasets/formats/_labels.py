@@ -32,7 +32,7 @@ from labelance._utils._messages import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset
 from labelance.datasets.formats._compression import strip_suffix
 from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget
-from labelance.exceptions import DataFileError, InputError, LabelanceWarning
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
 _NUMBER = re.compile(r"\s*[-+]?[0-9.,]+\s*")
 _LIST_OF_PYTHON = re.compile(r"\s*[\[({].*[\])}]\s*", re.DOTALL)
@@ -73,10 +73,9 @@ def find_columns(
     if unknown:
         raise file.error(
             None,
-            f"Every name in {option}=[…] must be a column",
+            f"Every name in {arg(option, ...)} must be a column",
             f"There is no column {unknown[0]!r}",
             f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
-            names=names,
         )
     return [place[name] for name in wanted]
 
@@ -164,7 +163,7 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
             problem.lineno,
             "The label file must be well-formed XML",
             f"The parser reports: {expat.errors.messages[problem.code]}",
-            "Correct it, or name the labels with labels=[…]",
+            f"Correct it, or name the labels with {arg('labels', ...)}",
         ) from problem
     return _distinct(file, names)
 
@@ -194,7 +193,7 @@ def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
                 parser.CurrentLineNumber,
                 f"Labels can be nested in at most {MOST_LEVELS} levels",
                 "This file has more",
-                "Close the elements, or name the labels with labels=[…]",
+                f"Close the elements, or name the labels with {arg('labels', ...)}",
             )
         if tag.rpartition(":")[2] != "label":
             return
@@ -235,7 +234,7 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
             None,
             "The label file must name the labels",
             "It has no <label> element",
-            "Pass a Mulan label file, or name the labels with labels=[…]",
+            f"Pass a Mulan label file, or name the labels with {arg('labels', ...)}",
         )
     repeated, times = Counter(names).most_common(1)[0]
     if times > 1:
@@ -251,9 +250,9 @@ MultiClass = Literal["error", "reduce"]
 
 _OTHER_FILE = "Check that the file of labels and the file of data belong together"
 _HOW_TO = (
-    "Pass labels=['happy', 'sad'] for names, labels='TAG_*' for a shared prefix, "
-    "labels=-14 for the last 14 columns, labels=14 for the first, or labels='file.xml' for a "
-    "label file"
+    f"Pass {arg('labels', ['happy', 'sad'])} for names, {arg('labels', 'TAG_*')} for a shared "
+    f"prefix, {arg('labels', -14)} for the last 14 columns, {arg('labels', 14)} for the first, or "
+    f"{arg('labels', 'file.xml')} for a label file"
 )
 
 
@@ -310,10 +309,9 @@ def _read_lists(
     if not names:
         raise table.file.error(
             None,
-            "With label_separator, label columns must hold lists of labels as text",
+            f"With {arg('label_separator')}, label columns must hold lists of labels as text",
             f"There is no label in {show_names(table.names[j] for j in columns)}",
             "Check which columns are labels",
-            names=table.names,
         )
     place = {name: j for j, name in enumerate(names)}
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
@@ -348,18 +346,19 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
     if texts is None or (texts and _present_code(texts, None) is not None):
         raise table.file.error(
             None,
-            f"With label_separator, label columns must hold text such as 'rock{separator}pop'",
+            f"With {arg('label_separator')}, label columns must hold text such as "
+            f"'rock{separator}pop'",
             f"{table.names[column]!r} has numbers, or strings such as no and yes",
-            "Leave it out of the labels, or omit label_separator",
+            f"Leave it out of the labels, or omit {arg('label_separator')}",
         )
     other = find_list_separator(texts)
     if other is not None and not any(separator in text for text in texts):
         raise table.file.error(
             None,
-            f"label_separator='{separator}' must occur between labels",
+            f"{arg('label_separator', separator)} must occur between labels",
             f"{table.names[column]!r} does not have it, and has texts such as "
             f"{next(text for text in texts if other in text)!r}",
-            f"Pass label_separator='{other}'",
+            f"Pass {arg('label_separator', other)}",
         )
     return texts
 
@@ -374,16 +373,18 @@ def _check_no_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiC
         labels = sorted({label for text in texts for label in split_list(text, separator)})
         example = next(text for text in texts if separator in text)
         found = f"{name!r} has several labels per cell, such as {example!r}"
-        cure = f"Pass label_separator='{separator}' for the labels {show_names(labels, 6)}"
+        cure = f"Pass {arg('label_separator', separator)} for the labels {show_names(labels, 6)}"
         if _LIST_OF_PYTHON.fullmatch(example):
             cure = (
                 f"Write {name!r} without brackets and quotes first, such as frame[{name!r}]"
-                f""".str.replace(r"[][']", "", regex=True), and pass label_separator=',' for that"""
+                """.str.replace(r"[][']", "", regex=True), and pass """
+                f"{arg('label_separator', ',')} for that"
             )
         if multi_class == "error":
             raise table.file.error(None, "A label column must hold 0 and 1", found, cure)
         warn_user(
-            f"{found}, and multi_class='reduce' makes each of {len(texts)} texts a label. {cure}.",
+            f"{found}, and {arg('multi_class', 'reduce')} makes each of {len(texts)} texts a "
+            f"label. {cure}.",
             LabelanceWarning,
         )
 
@@ -442,7 +443,7 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
         return _find_by_name(table, _names_in(table, path), f"the label file {path}")
     if isinstance(labels, str):
         return _find_by_pattern(table, labels)
-    return _find_by_name(table, labels, "labels=[…]", "Correct the name")
+    return _find_by_name(table, labels, arg("labels", ...), "Correct the name")
 
 
 def _names_in(table: Table, path: Path) -> tuple[str, ...]:
@@ -474,8 +475,8 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
     width = len(table.names)
     if not 0 < abs(number) <= width:
         raise InputError(
-            f"labels=… as a number must be from 1 to {width}, or from -{width} to -1",
-            f"Got labels={number}",
+            f"{arg('labels', ...)} as a number must be from 1 to {width}, or from -{width} to -1",
+            f"Got {arg('labels', number)}",
             _HOW_TO,
         )
     return range(number) if number > 0 else range(width + number, width)
@@ -489,7 +490,6 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
             f"No column matches {pattern!r}",
             f"Columns: {show_names(table.names)}",
             f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
-            names=table.names,
         )
     return found
 
@@ -530,7 +530,6 @@ def _find_by_name(
             if len(unknown) == 1
             else f"{len(unknown)} are not; the first is {unknown[0]!r}",
             f"{did_you_mean(unknown[0], table.names)}{cure}. Columns: {show_names(table.names)}",
-            names=table.names,
         )
     return found
 
@@ -570,9 +569,9 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     if not len(keep):
         raise table.file.error(
             None,
-            "missing_labels='drop' would drop all rows",
+            f"{arg('missing_labels', 'drop')} would drop all rows",
             "Every row has a missing label",
-            "Use missing_labels='negative', or leave columns out of the labels",
+            f"Use {arg('missing_labels', 'negative')}, or leave columns out of the labels",
         )
     lines = None if table.lines is None else table.lines[keep]
     return replace(table, cells=table.cells[keep], lines=lines)
@@ -642,7 +641,8 @@ def _check_cells(
         "A value is missing" if missing else f"Got {value:g}",
         "Correct the value, leave this column out of the labels, or "
         + (
-            "pass missing_labels='keep', missing_labels='negative' or missing_labels='drop'"
+            f"pass {arg('missing_labels', 'keep')}, {arg('missing_labels', 'negative')} or "
+            f"{arg('missing_labels', 'drop')}"
             if missing
             else _cure_numbers(table, name, value)
         ),
@@ -652,14 +652,17 @@ def _check_cells(
 def _cure_numbers(table: Table, name: str, value: float) -> str:
     """Return how a label of numbers other than 0 and 1 is read."""
     if value == -1 and not table.guesses:
-        return "pass unknown='-1' if that means unknown"
+        return f"pass {arg('unknown', '-1')} if that means unknown"
     if not table.guesses or not float(value).is_integer():
         return "make it 0 and 1 first"
     if value == -1:
-        return f"give categorical=['{name}'], which takes -1 for absent, or pass unknown='-1'"
+        return (
+            f"give {arg('categorical', [name])}, which takes -1 for absent, or pass "
+            f"{arg('unknown', '-1')}"
+        )
     return (
-        f"give categorical=['{name}'] and then present='{value:g}' if that means that a row has "
-        "the label, or multi_class='reduce' for a label of every value"
+        f"give {arg('categorical', [name])} and then {arg('present', f'{value:g}')} if that means "
+        f"that a row has the label, or {arg('multi_class', 'reduce')} for a label of every value"
     )
 
 
@@ -690,15 +693,16 @@ def _unclear(
     if present is not None:
         return table.file.error(
             None,
-            f"present=… must name one value of label {table.names[column]!r}",
+            f"{arg('present', ...)} must name one value of label {table.names[column]!r}",
             f"It names several of its values {{{shown}}}",
             "Name one value, or omit present and make one label per value, with "
-            "multi_class='reduce'",
+            f"{arg('multi_class', 'reduce')}",
         )
     return table.file.error(
         None,
         f"Label {table.names[column]!r} must have two values, such as 0 and 1, or NO and YES",
         f"Got {{{shown}}}",
-        "Choose the value that means the label is present, with present='…', make one label per "
-        "value, with multi_class='reduce', or leave this column out of the labels",
+        f"Choose the value that means the label is present, with {arg('present', ...)}, make one "
+        f"label per value, with {arg('multi_class', 'reduce')}, or leave this column out of the "
+        "labels",
     )

@@ -100,7 +100,7 @@ class _Archive:
         except DataFileError:
             raise
         except LabelanceError as problem:
-            raise self.file.error(None, problem.problem, problem.found, problem.cure) from problem
+            raise self.file.error(None, *problem.parts) from problem
 
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)

@@ -24,7 +24,7 @@ from labelance.datasets.formats._text_file import (
     TextFile,
     json_memory,
 )
-from labelance.exceptions import DataFileError, InputError, LabelanceError
+from labelance.exceptions import DataFileError, InputError, LabelanceError, arg
 
 METADATA_KEY = b"labelance"
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -283,8 +283,8 @@ def _from_arrow(
 
 
 _LISTS = (
-    ": lists of labels become texts in Python, frame[name].str.join(';'), and label_separator=';' "
-    "reads them"
+    ": lists of labels become texts in Python, frame[name].str.join(';'), and "
+    f"{arg('label_separator', ';')} reads them"
 )
 _DATES = " to a number; MLROS and others that only copy rows keep dates from Parquet to Parquet"
 _CURES = {"list": _LISTS, "larg": _LISTS, "time": _DATES, "date": _DATES, "dura": _DATES}
@@ -295,7 +295,7 @@ def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
         None,
         "Columns must hold numbers, booleans or strings",
         f"{name!r} is of type {kind}",
-        f"Drop it with ignore=['{name}'], or convert it{_CURES.get(str(kind)[:4], '')}",
+        f"Drop it with {arg('ignore', [name])}, or convert it{_CURES.get(str(kind)[:4], '')}",
     )
 
 

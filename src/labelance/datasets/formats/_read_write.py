@@ -42,7 +42,7 @@ from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
 from labelance.datasets.formats._parquet import read_parquet, write_parquet
 from labelance.datasets.formats._text_file import TextFile, find_budget
-from labelance.exceptions import DataFileError, InputError, LabelanceWarning
+from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
 
@@ -76,8 +76,11 @@ _READ_BY_PANDAS = {
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
 
 
-def find_format(path: Path, format: str | None) -> Format:
-    """Return the format that is named, or the one that the file name ends with."""
+def find_format(path: Path, format: str | None, name: str = "format") -> Format:
+    """Return the format that is named, or the one that the file name ends with.
+
+    ``name`` is what errors call the parameter.
+    """
     inner = strip_suffix(path).suffix.lower()
     found = _SUFFIXES.get(inner) if format is None else _BY_NAME.get(format)
     if is_compressed(path) and found in ("parquet", "npz"):
@@ -100,8 +103,8 @@ def find_format(path: Path, format: str | None) -> Format:
     if found is None:
         raise InputError(
             f"Unknown file format: it must be one of {', '.join(FORMATS)}",
-            f"Got format={format!r}" if format else f"Got {path.name!r}",
-            "Pass for example format='csv', or use an extension such as .arff or .csv.gz",
+            f"Got {arg(name, format)}" if format else f"Got {path.name!r}",
+            f"Pass for example {arg(name, 'csv')}, or use an extension such as .arff or .csv.gz",
         )
     return found
 
@@ -278,7 +281,9 @@ def _warn_of_identifiers(
     first: Any = np.asarray(data.values[:_ROWS_THAT_TELL]).T if dense else ()
     last: Any = data.values[-1] if dense else ()
     named = categorical or ()
-    option = "" if categorical is None else ", or name it in categorical=[…] if it is meant"
+    option = (
+        "" if categorical is None else f", or name it in {arg('categorical', ...)} if it is meant"
+    )
     words = {name: kind for name, kind in find_texts(data).items() if name not in named}
     texts = [name for name, kind in words.items() if kind == "text"]
     counted = [
@@ -304,7 +309,7 @@ def _warn_of_identifiers(
         if names:
             shown = ", ".join(map(repr, names[:5])) + ", …" * (len(names) > 5)
             warn_user(
-                f"{what.format(shown)}. Leave it out with ignore={names[:5]}{more}.",
+                f"{what.format(shown)}. Leave it out with {arg('ignore', names[:5])}{more}.",
                 LabelanceWarning,
             )
 
@@ -329,8 +334,8 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
         if name not in takes:
             raise InputError(
                 f"The options of the format {kind} are {', '.join(sorted(takes)) or 'none'}",
-                f"Got {name}={options[name]!r}",
-                "Remove it, or pass format=… if the file extension is wrong",
+                f"Got {arg(name, options[name])}",
+                f"Remove it, or pass {arg('format', ...)} if the file extension is wrong",
             )
 
 
@@ -345,23 +350,23 @@ def _check_policies(options: dict[str, Any]) -> None:
     for name, known in _POLICIES.items():
         if options.get(name, "error") not in known:
             raise InputError(
-                f"{name} must be one of {', '.join(map(repr, known))}",
+                f"{arg(name)} must be one of {', '.join(map(repr, known))}",
                 f"Got {options[name]!r}",
                 "Choose one of these",
             )
     unknown = list_names(options.get("unknown", ""))
     if not unknown or not all(isinstance(value, str) for value in unknown):
         raise InputError(
-            "unknown must be text, or several texts",
+            f"{arg('unknown')} must be text, or several texts",
             f"Got {options['unknown']!r}",
-            "Write the value as in the file, such as unknown='-1'",
+            f"Write the value as in the file, such as {arg('unknown', '-1')}",
         )
     named = list_names(options.get("labels"))
     both = [name for name in list_names(options.get("ignore")) if name in named]
     if both:
         raise InputError(
             "A column can be a label or ignored, not both",
-            f"labels and ignore both name {both[0]!r}",
+            f"{arg('labels')} and {arg('ignore')} both name {both[0]!r}",
             "Remove it from one of them",
         )
     separator = options.get("label_separator")
@@ -369,15 +374,15 @@ def _check_policies(options: dict[str, Any]) -> None:
         return
     if not isinstance(separator, str) or not separator:
         raise InputError(
-            "label_separator must be the text between labels, such as ';'",
+            f"{arg('label_separator')} must be the text between labels, such as ';'",
             f"Got {separator!r}",
             "Pass the separator of the file",
         )
     other = next((name for name in ("present", "multi_class") if name in options), None)
     if other is not None:
         raise InputError(
-            f"label_separator and {other} exclude each other",
-            f"Got {other}={options[other]!r}, too",
+            f"{arg('label_separator')} and {arg(other)} exclude each other",
+            f"Got {arg(other, options[other])}, too",
             "Remove one of the two",
         )
 
@@ -521,5 +526,5 @@ def _check_no_existing(paths: list[Path]) -> None:
             raise InputError(
                 f"{path} already exists",
                 "Existing files are kept",
-                "Pass overwrite=True, or choose another name",
+                f"Pass {arg('overwrite', True)}, or choose another name",
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, hstack
 from labelance._arrays._containers import to_dense
 from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets.formats._compression import Unreadable, find_codec, unpack
-from labelance.exceptions import DataFileError, InputError
+from labelance.exceptions import DataFileError, InputError, arg
 
 # By default this much in any case, and this many times the size of the file.
 DEFAULT_BUDGET = 1 << 30
@@ -64,9 +64,9 @@ def parse_amount(amount: int | str, name: str = "max_size") -> int:
     match = _AMOUNT.fullmatch(str(amount)) if isinstance(amount, str) else None
     if match is None or not float(match[1]):
         raise InputError(
-            f"{name} must be a number of bytes, or an amount such as '4GB' or '512MiB'",
-            f"Got {name}={amount!r}",
-            f"Try {name}='4GB'",
+            f"{arg(name)} must be a number of bytes, or an amount such as '4GB' or '512MiB'",
+            f"Got {arg(name, amount)}",
+            f"Try {arg(name, '4GB')}",
         )
     power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
@@ -102,8 +102,8 @@ class TextFile:
     def __post_init__(self) -> None:
         if not _extends_ascii(self.encoding):
             raise InputError(
-                "encoding must be a text encoding that Python knows and that extends ASCII",
-                f"Got encoding={self.encoding!r}",
+                f"{arg('encoding')} must be a text encoding that Python knows, and extend ASCII",
+                f"Got {arg('encoding', self.encoding)}",
                 "Try 'utf-8', 'latin-1' or 'cp1252'",
             )
         if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
@@ -114,14 +114,10 @@ class TextFile:
                 "Write its content to a file first",
             )
 
-    def error(
-        self, line: int | None, problem: str, found: str, cure: str, *, names: Iterable[str] = ()
-    ) -> DataFileError:
-        """Make the error that names this file, the line, and names from the data."""
+    def error(self, line: int | None, problem: str, found: str, cure: str) -> DataFileError:
+        """Make the error that names this file and the line."""
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
-        error = DataFileError(f"{where}: {problem}", found, cure)
-        error.names = tuple(names)
-        return error
+        return DataFileError(f"{where}: {problem}", found, cure)
 
     def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
@@ -133,9 +129,9 @@ class TextFile:
     def too_large(self, found: str) -> tuple[str, str, str]:
         """Say what is wrong with a file that takes more memory than allowed."""
         return (
-            f"The content of the file exceeds max_size={format_amount(self.max_size)}",
+            f"The content of the file exceeds {arg('max_size', format_amount(self.max_size))}",
             found,
-            "If you trust the file, raise it, for example to max_size='4GB'",
+            f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}",
         )
 
     def blocks(self) -> Iterator[bytes]:
@@ -175,7 +171,7 @@ class TextFile:
         try:
             return next(chunks, b"")
         except Unreadable as problem:
-            raise self.error(number, problem.problem, problem.found, problem.cure) from problem
+            raise self.error(number, *problem.parts) from problem
 
     def _chunks(self) -> Iterator[bytes]:
         """Yield the bytes, unzipped, in chunks of at most ``BLOCK_SIZE``."""
@@ -249,7 +245,7 @@ class TextFile:
                 number + block.count(b"\n", 0, problem.start),
                 f"The file is not text in {self.encoding}",
                 f"Found the byte 0x{block[problem.start]:02x}",
-                "Pass the encoding of the file, such as encoding='latin-1'",
+                f"Pass the encoding of the file, such as {arg('encoding', 'latin-1')}",
             ) from problem
         return block
 
