@@ -17,7 +17,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
-from labelance.exceptions import InputError
+from labelance.exceptions import InputError, arg
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble
 from labelance.neighbors import Neighborhood
@@ -127,7 +127,7 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
                 f"{type(self).__name__} would remove all rows",
                 f"The labels of all {data.n_samples} rows differ from those of their neighbors "
                 f"by more than the threshold of {deletion.threshold:g}",
-                "Raise label_distance_threshold, or apply REMEDIAL first",
+                f"Raise {arg('label_distance_threshold')}, or apply REMEDIAL first",
             )
         return deletion
 

@@ -160,10 +160,10 @@ def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: s
         )
     if max_synthetic is not None and n_new.sum() > max_synthetic:
         raise TooManyRowsError(
-            f"{caller} would make more than max_synthetic={max_synthetic} rows",
+            f"{caller} would make more than {arg('max_synthetic', max_synthetic)} rows",
             f"Balancing {len(n_new)} labels one by one needs {n_new.sum()}",
-            "Raise max_synthetic if memory and time allow, or use a sampler that makes rows for "
-            "all labels together, such as MLSOL",
+            f"Raise {arg('max_synthetic')} if memory and time allow, or use a sampler that makes "
+            "rows for all labels together, such as MLSOL",
         )
 
 

@@ -15,7 +15,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import check_no_device
-from labelance.exceptions import NothingToSampleError
+from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
@@ -318,7 +318,7 @@ class UCLSO(BaseMultiLabelSampler):
             raise NothingToSampleError(
                 "UCLSO needs two minority rows of a label in the same cluster",
                 f"No label has them in {clusters.max() + 1} clusters",
-                "Lower n_clusters, or skip sampling",
+                f"Lower {arg('n_clusters')}, or skip sampling",
             )
         check_balanceable(n_new[balanced], self.max_synthetic, caller="UCLSO")
         check_row_limit(sum(n_new[balanced].tolist()), data, caller="UCLSO")
