@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import make_multilabel_imbalanced
-from labelance.ensemble import _network
+from labelance.ensemble import _logistic, _network
 from labelance.ensemble._network import Network
 from labelance.ensemble._parts import PARTS, Boosting, Calibrated, LinearColumns, LinearRows, Task
 from labelance.metrics import macro_auc_roc
@@ -139,6 +139,16 @@ def test_a_network_learns_nothing_from_unknown_cells():
         task.table, np.where(known, Y, 1 - Y), None, np.random.default_rng(0), known=known
     )
     assert_allclose(flipped.hidden, fits[0].hidden)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_labels_of_very_many_rows_are_solved_in_groups(holes, monkeypatch):
+    task = make_task(holes=holes, weight=np.random.default_rng(1).uniform(0.5, 2, N))
+    together = LinearColumns().fit(task, np.random.default_rng(0))
+    monkeypatch.setattr(_logistic, "_MOST_CELLS", 3 * N)
+    assert [one.stop for one in _logistic.label_groups(together.held_out)] == [3, 6]
+    in_groups = LinearColumns().fit(task, np.random.default_rng(0))
+    assert_allclose(in_groups.held_out, together.held_out, rtol=1e-6)
 
 
 def test_a_network_learns_products_of_columns(monkeypatch):

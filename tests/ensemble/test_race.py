@@ -79,6 +79,17 @@ def test_what_learns_from_all_rows_keeps_the_law_of_work():
     assert set(chosen) == {one.part for one in last}
 
 
+def test_cheap_parts_of_more_weight_together_go_before_a_dear_one():
+    # The best one and the dear one leave no room: .25 for 200 against .2 + .2 for 60 each.
+    names, costs = ("best", "dear", "cheap", "as cheap"), (100.0, 200.0, 60.0, 60.0)
+    parts = [Candidate(Guess(name, 1.0, 1.0), 0, name) for name in names]
+    for one in parts[1:]:
+        one.part.row_work = 0.5
+    weights, losses = np.array([0.35, 0.25, 0.2, 0.2]), np.array([1.0, 2.0, 2.0, 2.0])
+    chosen = _race._choose(parts, weights, losses, dict(zip(parts, costs)))
+    assert [one.name for one in chosen] == ["best", "cheap", "as cheap"]
+
+
 def test_a_part_that_would_cost_hours_is_not_tried():
     dear = Guess("dear", 0.1, 10.0)
     chosen, trials = run(Guess("cheap", 1.0, 0.01), dear)

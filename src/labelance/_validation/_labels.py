@@ -102,6 +102,11 @@ def cell_weights(weight: Weights, known: np.ndarray | None) -> np.ndarray | None
     return known.astype(float) if weight is None else known * weight[:, None]
 
 
+def weights_of(counted: np.ndarray, labels: Any) -> np.ndarray:
+    """Return weights of rows as they are, and of cells those of some labels."""
+    return counted if counted.ndim == 1 else counted[:, labels]
+
+
 def count_known(Y: sp.csr_array, unknown: sp.csr_array | None) -> np.ndarray:
     """Return the number of rows in which each label is known."""
     n, q = Y.shape

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from labelance._validation._arguments import Weights
-from labelance._validation._labels import cell_weights
+from labelance._validation._labels import cell_weights, weights_of
 from labelance.decisions._calibration import fit_curves
 from labelance.ensemble._encoding import Floats
+from labelance.ensemble._logistic import label_groups
 from labelance.ensemble._second_level import center_and_width
 
 _STRENGTH = 20.0  # positives that the common curve is worth, as in thresholds
@@ -35,9 +36,14 @@ class LabelCurves:
         counted = cell_weights(weight, known)
         center, spread = center_and_width(scores, counted)
         z = (scores - center) / spread
-        own_slope, own_intercept = fit_curves(Y, z, counted)
         if counted is None:
             counted = np.ones(len(Y))
+        own_slope, own_intercept = np.hstack(
+            [
+                fit_curves(Y[:, group], z[:, group], weights_of(counted, group))
+                for group in label_groups(z)
+            ]
+        )
         n_positive = counted @ Y if known is None else (counted * Y).sum(axis=0)
         n = counted.sum(axis=0)
         rarer = np.minimum(n_positive, n - n_positive)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from labelance._validation._arguments import Weights
+from labelance._validation._labels import weights_of
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +22,7 @@ _SMALL = 1e-5  # a slope at which a regression has come to rest
 _MOST_STEPS, _MOST_TURNS, _MOST_HALVINGS = 100, 200, 30
 _ENOUGH = 1e-4  # of the fall that the slope promises: what a step has to bring
 _ROUNDING = 1e-14
+_MOST_CELLS = 4_000_000  # that are solved at a time, each of which takes some ten numbers
 
 
 class Regressions(NamedTuple):
@@ -35,10 +37,13 @@ class Regressions(NamedTuple):
     present: Floats  # a column of 0 and 1 for each regression
     unit: Floats  # coefficients per unit of a point
 
-    def take(self, which: NDArray) -> Regressions:
+    def take(self, which: NDArray | slice) -> Regressions:
         """Return some of them."""
-        share = self.share if self.share.ndim == 1 else self.share[:, which]
-        return self._replace(share=share, present=self.present[:, which], unit=self.unit[which])
+        return self._replace(
+            share=weights_of(self.share, which),
+            present=self.present[:, which],
+            unit=self.unit[which],
+        )
 
     def give(self, point: Floats) -> Floats:
         """Return z."""
@@ -63,9 +68,6 @@ def fit_logistic_regressions(
     ``weight`` is that of rows, or of cells. To what a regression gives a row its column of
     ``offset`` is added.
 
-    Newton's method goes a step in all regressions at a time, by few products of large matrices,
-    and continues with those that have not come to rest.
-
     Returns
     -------
     coef, intercept : ndarray of shape (n_columns, n_features) and (n_columns,)
@@ -74,9 +76,28 @@ def fit_logistic_regressions(
     every, frequency, axes = _along_principal_axes(X, present, C, weight)
     point = np.zeros(every.unit.shape)
     point[:, -1] = logit(frequency) / every.unit[:, -1]
-    moving = np.arange(len(point))
-    regressions = every.take(moving)
     given = np.zeros((1, len(point))) if offset is None else offset
+    for group in label_groups(present):
+        point[group] = _come_to_rest(every.take(group), point[group], given[:, group])
+    coef = point * every.unit
+    return coef[:, :-1] @ axes.T, coef[:, -1]
+
+
+def label_groups(cells: Floats) -> list[slice]:
+    """Return groups of columns of about four million cells, one of all where they have no more."""
+    n, q = cells.shape
+    width = max(1, _MOST_CELLS // max(n, 1))
+    return [slice(start, start + width) for start in range(0, q, width)]
+
+
+def _come_to_rest(every: Regressions, point: Floats, given: Floats) -> Floats:
+    """Return points at which the slopes are nearly 0.
+
+    Newton's method goes a step in all regressions at a time, by few products of large matrices,
+    and continues with those that have not come to rest.
+    """
+    moving = np.arange(len(point))
+    regressions = every
     for _ in range(_MOST_STEPS):
         z = given[:, moving] + regressions.give(point[moving])
         slope = regressions.slopes(point[moving], z)
@@ -87,8 +108,7 @@ def fit_logistic_regressions(
         if not moves.all():
             regressions = every.take(moving)
         point[moving] += _newton_step(regressions, point[moving], z, slope)
-    coef = point * every.unit
-    return coef[:, :-1] @ axes.T, coef[:, -1]
+    return point
 
 
 def _along_principal_axes(

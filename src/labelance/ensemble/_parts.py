@@ -31,6 +31,7 @@ from labelance._validation._labels import (
     labels_known_together,
     take_labels,
     take_unknown,
+    weights_of,
 )
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
@@ -373,10 +374,10 @@ class LinearColumns(Part):
             intercept = np.log(share / (1 - share))  # of labels on which the rows agree
         learned = np.flatnonzero((share > 0) & (share < 1))
         if len(learned):
-            present = task.Y.toarray().astype(float)[:, learned]
+            present = task.Y.toarray()[:, learned].astype(float)
             counted = cell_weights(task.weight, task.known)
-            if counted is not None and counted.ndim == 2:
-                counted = counted[:, learned]
+            if counted is not None:
+                counted = weights_of(counted, learned)
             found = fit_logistic_regressions(task.table, present, _C_DENSE, counted)
             coef[learned], intercept[learned] = found
         return LinearModels(coef, intercept)

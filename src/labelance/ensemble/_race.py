@@ -214,7 +214,7 @@ def _survivors(
 def _choose(
     here: list[Candidate], weights: Floats, losses: Floats, work: dict[Candidate, float]
 ) -> list[Candidate]:
-    """Return those that learn from all rows: by weight, within the law of cost.
+    """Return those that learn from all rows: by weight for their cost, within the law of cost.
 
     What would predict too slowly next to the best one does not learn in vain.
     """
@@ -241,15 +241,18 @@ def weigh_parts(result: RaceResult, held_out: list[Floats], task: Task) -> Float
 
 
 def _within_rows(parts: list[Candidate], weights: Floats, best: int) -> list[int]:
-    """Return the best part, and by weight those that predict a row in three times its work."""
+    """Return the best part, and those that predict a row with it in three times its work."""
     costs = [one.part.row_work for one in parts]
     return _within(costs, weights, best, _TIMES_ROW * costs[best])
 
 
 def _within(costs: list[float], weights: Floats, best: int, most: float) -> list[int]:
-    """Return the best part, and by weight those that fit together with it into a cost."""
+    """Return the best part, and those that fit together with it into a cost.
+
+    Those of most weight for their cost go first: a dear one would take the room of several.
+    """
     kept, total = [best], costs[best]
-    for i in np.argsort(-weights, kind="stable").tolist():
+    for i in np.argsort(-weights / costs, kind="stable").tolist():
         if i != best and weights[i] > 0 and total + costs[i] <= most:
             kept.append(i)
             total += costs[i]
