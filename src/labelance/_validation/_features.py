@@ -254,19 +254,15 @@ def check_no_missing(
     there = container.kind == "device"
     if missing == "keep" or (missing == "distance" and not there):
         return
-    can_measure = missing == "error" and not there
-    fill = "Fill them (sklearn.impute.SimpleImputer)"
-    ways = (
-        f", drop these rows, or pass {arg('missing', 'distance')}"
-        if can_measure
-        else " or drop these rows"
-    )
     columns = columns_where(values, "isnan")
     if len(columns):
+        ways = " or drop these rows"
+        if missing == "error" and not there:
+            ways = f", drop these rows, or pass {arg('missing', 'distance')}"
         raise MissingValuesError(
             f"{caller} does not accept missing values in X",
             f"X has NaN in columns {name_columns(columns, container.names)}",
-            fill + ways,
+            f"Fill them (sklearn.impute.SimpleImputer){ways}",
         )
 
 
