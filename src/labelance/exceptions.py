@@ -14,7 +14,10 @@ labelance.exceptions.InputError: beta must be in [0, 1). Got 2. Try 0.999.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "ConstantLabelWarning",
