@@ -234,7 +234,8 @@ def test_precision_refuses_unknown_labels_unless_told():
     with pytest.raises(InputError, match=r"\(nan\)"):
         guarantee_precision(y, scores, precision=0.5)
     found = guarantee_precision(y, scores, precision=0.5, missing_labels="ignore", candidates=[0.4])
-    assert found.n_predicted[0] == 20
+    assert (found.n_predicted[0], found.n_known[0]) == (20, 40)
+    assert found.to_frame()["share"][0] == 0.5
 
 
 def test_alarms_of_a_stream_are_beta_binomial():
@@ -291,6 +292,7 @@ def test_results_show_labels_by_name(rare):
     assert list(frame.index) == names
     assert list(frame.columns[:2]) == ["threshold", "n_positive"]
     assert str(found).startswith("recall >= 0.9 in expectation, guaranteed for 2 of 4 labels")
+    assert_allclose(frame["share"], found.predict(scores).mean(axis=0))
     assert "&lt;b&gt;" in found._repr_html_()
     assert "too few positives: 0, needs 9" in str(found)
     with pytest.raises(InputError, match="order"):

@@ -57,8 +57,9 @@ class Guarantees(ThresholdTable):
         Calibration rows that have the label.
     n_needed : ndarray of shape (n_labels,)
         The fewest positives (recall) or alarms (precision) that a guarantee takes.
-    n_predicted : ndarray of shape (n_labels,)
-        Calibration rows that reach the threshold, among those whose label is known.
+    n_known, n_predicted : ndarray of shape (n_labels,)
+        Calibration rows whose label is known, and those among them that reach the threshold; for a
+        precision, of the rows that thresholds were tested on.
     value : ndarray of shape (n_labels,)
         Recall or precision of the rows that the threshold was tested on; nan if undefined.
     low, high : ndarray of shape (n_labels,)
@@ -77,6 +78,7 @@ class Guarantees(ThresholdTable):
     thresholds: NDArray[np.float64]
     n_positive: NDArray[np.int64]
     n_needed: NDArray[np.int64]
+    n_known: NDArray[np.int64]
     n_predicted: NDArray[np.int64]
     value: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -91,6 +93,7 @@ class Guarantees(ThresholdTable):
             "n_positive": self.n_positive,
             "n_needed": self.n_needed,
             "n_predicted": self.n_predicted,
+            "share": self.n_predicted / np.maximum(self.n_known, 1),
             self.measure: self.value,
             "low": self.low,
             "high": self.high,
@@ -250,8 +253,9 @@ def find_recall_thresholds(
     rows = ScoredRows.of(Y, scores, unknown)
     counts = [rows.counts_at(*cut) for cut in enumerate(thresholds)]
     predicted, tp = (np.array([each[i] for each in counts], dtype=np.int64) for i in (1, 0))
+    known = count_known(Y, unknown)
     # Rows without the label that are all predicted tell nothing apart.
-    useless = (predicted == count_known(Y, unknown)) & (predicted > n_positive)
+    useless = (predicted == known) & (predicted > n_positive)
     reason = tuple(
         f"guaranteed{EVERY_ROW * every}"
         if enough
@@ -259,8 +263,8 @@ def find_recall_thresholds(
         for enough, every, m, how in zip(served, useless.tolist(), n_positive, effect)
     )
     return Guarantees(
-        "recall", recall, confidence, thresholds, n_positive, np.full(q, needed), predicted,
-        *_observed(tp, n_positive, confidence), served, reason, names,
+        "recall", recall, confidence, thresholds, n_positive, np.full(q, needed), known,
+        predicted, *_observed(tp, n_positive, confidence), served, reason, names,
     )  # fmt: skip
 
 
@@ -358,7 +362,7 @@ def guarantee_precision(
     if given is None:
         learns[as_generator(random_state).permutation(n)[: n // 2]] = True
     thresholds = np.full(q, np.inf)
-    n_positive, predicted, tp = np.zeros((3, q), dtype=np.int64)
+    n_positive, n_known, predicted, tp = np.zeros((4, q), dtype=np.int64)
     masks = zip(iterate_columns(Y), _known_columns(unknown, n, q), iterate_columns(scores))
     for j, (truth, known, score) in enumerate(masks):
         positive = truth == 1
@@ -366,7 +370,7 @@ def guarantee_precision(
         tried = (
             _propose(positive[learned], score[learned], precision) if given is None else given[j]
         )
-        n_positive[j] = np.count_nonzero(positive[tested])
+        n_positive[j], n_known[j] = np.count_nonzero(positive[tested]), np.count_nonzero(tested)
         k, hits = _count_alarms(positive[tested], score[tested], tried)
         fails = stats.binom.sf(hits - 1, k, precision) > delta + _ROUNDING * delta
         passed = int(np.argmax(fails)) if fails.any() else len(tried)
@@ -382,8 +386,8 @@ def guarantee_precision(
         for ok, m in zip(found, n_positive)
     )
     return Guarantees(
-        "precision", precision, confidence, thresholds, n_positive, np.full(q, needed), predicted,
-        *_observed(tp, predicted, confidence), found, reason, names,
+        "precision", precision, confidence, thresholds, n_positive, np.full(q, needed), n_known,
+        predicted, *_observed(tp, predicted, confidence), found, reason, names,
     )  # fmt: skip
 
 
