@@ -664,17 +664,21 @@ def test_samplers_that_mix_rows_refuse_texts_and_write_nothing(call, posts, name
     words = ("resample", name, "--method") if name.endswith("npz") else words
     code, _, err = call(*words, "mlsol", "-o", "more.csv")
     assert code == 1
-    assert ("'post' is text" in err, "--ignore id,post" in err, "warning" in err) == (
-        True,
-        True,
-        False,
-    )
+    # Without id and post there would be nothing to mix.
+    assert ("'post' is text" in err, "--ignore" in err, "warning" in err) == (True, False, False)
     assert not os.path.exists("more.csv")
     assert call(*words, "mlros", "-o", "more.csv")[0] == 0
     more, before = pd.read_csv("more.csv"), pd.read_csv(posts)
     assert len(more) > len(before)
     columns = ["id", "post", "sunny", "wet"]
     assert set(more[columns].itertuples(index=False)) == set(before.itertuples(index=False))
+
+
+def test_texts_may_be_left_out_where_other_columns_are_mixed(call, posts):
+    pd.read_csv(posts).assign(hour=np.arange(80) % 24).to_csv(posts, index=False)
+    words = ("resample", posts, "--labels", "sunny,wet", "--method", "mlsol", "-o", "more.csv")
+    assert "leave such columns out with --ignore id,post" in call(*words)[2]
+    assert call(*words, "--ignore", "id,post")[0] == 0
 
 
 def test_describe_and_profile_read_texts(call, posts):

@@ -149,12 +149,13 @@ def _check_no_texts(
     name, kind = max(texts.items(), key=lambda one: one[1] == "text")
     what = "text" if kind == "text" else "an id"
     ignored = list(texts)
+    ways = "Vectorize text first, or use a sampler that only copies rows (MLROS)"
+    if len(ignored) < data.X.shape[1]:  # without them there are others to mix
+        ways += f", or leave such columns out with {arg('ignore', ignored[:5])}"
     raise InputError(
         f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}",
         "Most rows have a string of their own there",
-        "Vectorize text first, use a sampler that only copies rows (MLROS), or leave the column "
-        f"out with {arg('ignore', ignored[:5])}; the page Text of the user guide has models for "
-        "text",
+        f"{ways}; the page Text of the user guide has models for text",
     )
 
 
