@@ -193,7 +193,8 @@ def test_no_jobs_are_refused_before_any_work(package, name):
         use()
 
 
-def test_no_jobs_are_refused_by_searches_of_neighbors():
-    for call in (labelance.neighbors.find_neighbors, labelance.profile, sampling.sample_weights):
+def test_no_jobs_are_refused_by_functions():
+    search, others = labelance.neighbors.find_neighbors, (labelance.profile, labelance.advise)
+    for call in (search, *others, sampling.sample_weights):
         with pytest.raises(InputError, match="n_jobs must be None"):
-            call(X, *([3] if call is labelance.neighbors.find_neighbors else [Y]), n_jobs=0)
+            call(X, *([3] if call is search else [Y]), n_jobs=0)

@@ -21,6 +21,7 @@ from labelance._arrays._labels import LabelSets
 from labelance._progress import is_interactive, loop, show_progress
 from labelance._utils._notebook import draw_result
 from labelance._utils._random import as_generator
+from labelance._utils._threads import check_n_jobs
 from labelance._validation._categorical import name_columns
 from labelance._validation._data import Data
 from labelance.advice._code import write_expression, write_imports
@@ -334,6 +335,7 @@ def advise(
     """
     start = perf_counter()
     _check_known(measure, budget)
+    check_n_jobs(n_jobs)
     if estimator is not None:
         _check_classifier(estimator)
     own, rng = estimator is not None, as_generator(random_state)
