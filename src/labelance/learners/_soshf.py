@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import sparse_rows, stored_values
+from labelance._arrays._containers import stored_values
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils._compat import Interval
-from labelance._utils._kernel import kernel, read_only
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._data import Data
 from labelance._validation._features import validate_features
 from labelance.exceptions import InputError
-from labelance.learners._soshf_kernels import (
+from labelance.learners._soshf_split import (
     TOLERANCE,
     SplitSearch,
     best_split,
@@ -58,16 +57,6 @@ class Split:
     goes_right: NDArray[np.bool_]
 
 
-class Nodes(NamedTuple):
-    """Nodes as compiled code takes them; see :class:`Forest`."""
-
-    children: Ints
-    thresholds: Floats
-    starts: Ints
-    features: Ints
-    coefficients: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees in flat arrays; a place is a node if it is at least 0, and else the leaf ~place."""
@@ -82,11 +71,24 @@ class Forest:
 
     def leaves_of(self, X: Any) -> Ints:
         """Return the leaf of every row in every tree."""
-        parts = self.children, self.thresholds, self.starts, self.features, self.coefficients
-        nodes, roots = Nodes(*map(read_only, parts)), read_only(self.roots)
-        if sp.issparse(X):
-            return _apply_sparse(*sparse_rows(X), X.shape[1], roots, nodes)
-        return _apply_dense(read_only(X), roots, nodes)
+        X = X.tocsc() if sp.issparse(X) else X
+        leaf = np.empty((X.shape[0], len(self.roots)), dtype=np.int64)
+        todo = [(root, t, np.arange(len(leaf))) for t, root in enumerate(self.roots)]
+        while todo:
+            place, t, rows = todo.pop()
+            if place < 0:
+                leaf[rows, t] = ~place
+                continue
+            own = slice(self.starts[place], self.starts[place + 1])
+            values = _values(X, rows, self.features[own])
+            along = project(values, np.array(self.coefficients[own]))  # may be read-only
+            right = along > self.thresholds[place]
+            todo += [
+                (self.children[place, side], t, rows[there])
+                for side, there in enumerate((~right, right))
+                if there.any()
+            ]
+        return leaf
 
     def scores(self, X: Any) -> Floats:
         """Return the mean of the label vectors of the leaves, (n, q)."""
@@ -155,10 +157,11 @@ def _find_split(
     """Return how a node is split; None for a leaf."""
     if len(rows) < 2 * rules.search.min_leaf:
         return None
-    omega = label_costs(rows, Y.indptr, Y.indices, Y.shape[1])
+    own = Y[rows]
+    omega = label_costs(own)
     if not omega.any():
         return None
-    plus = two_classes(rows, Y.indptr, Y.indices, omega, rng.random(2))
+    plus = two_classes(own, omega, rng.random(2))
     drawn = _draw_features(X, rows, rules.n_features, rng)
     if drawn is None:
         return None
@@ -179,14 +182,20 @@ def _draw_features(
     In sparse data all of them are often constant in the node; then the next ``k`` are drawn.
     """
     order = rng.permutation(X.shape[1])
-    is_sparse = sp.issparse(X)
-    X = X[rows] if is_sparse else X
+    if sp.issparse(X):
+        X, rows = X[rows], np.arange(len(rows))
     for start in range(0, len(order), k):
         features = np.sort(order[start : start + k])
-        values = X[:, features].toarray() if is_sparse else X[np.ix_(rows, features)]
+        values = _values(X, rows, features)
         if (values != values[0]).any():
-            return features, np.ascontiguousarray(values, dtype=np.float64)
+            return features, values
     return None
+
+
+def _values(X: Any, rows: Ints, features: Ints) -> Floats:
+    """Return some cells as a dense array."""
+    cells = X[:, features][rows].toarray() if sp.issparse(X) else X[np.ix_(rows, features)]
+    return np.ascontiguousarray(cells, dtype=np.float64)
 
 
 def _sparse_directions(n: int, k: int, rng: np.random.Generator) -> Floats:
@@ -206,60 +215,6 @@ def _mean_labels(leaf_rows: Sequence[Ints], Y: sp.csr_array) -> sp.csr_array:
     mean = member @ Y
     mean.data /= np.repeat(sizes, np.diff(mean.indptr))
     return mean
-
-
-@kernel
-def _leaf(
-    values: Floats,
-    place: int,
-    children: Ints,
-    thresholds: Floats,
-    starts: Ints,
-    features: Ints,
-    coefficients: Floats,
-) -> int:
-    """Follow one row down one tree; the sum is taken in the order in which it was learned."""
-    while place >= 0:
-        along = 0.0
-        for at in range(starts[place], starts[place + 1]):
-            along += coefficients[at] * values[features[at]]
-        place = children[place, int(along > thresholds[place])]
-    return ~place
-
-
-@kernel
-def _apply_dense(X: Floats, roots: Ints, nodes: Nodes) -> Ints:
-    # Single arrays, since a record of arrays costs reference counting in every call.
-    children, thresholds, starts, features, coefficients = nodes
-    leaf = np.empty((X.shape[0], len(roots)), dtype=np.int64)
-    for i in range(X.shape[0]):
-        for t in range(len(roots)):
-            leaf[i, t] = _leaf(X[i], roots[t], children, thresholds, starts, features, coefficients)
-    return leaf
-
-
-@kernel
-def _apply_sparse(
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int32],
-    d: int,
-    roots: Ints,
-    nodes: Nodes,
-) -> Ints:
-    children, thresholds, starts, features, coefficients = nodes
-    n = len(indptr) - 1
-    leaf = np.empty((n, len(roots)), dtype=np.int64)
-    values = np.zeros(d, dtype=data.dtype)  # one row at a time
-    for i in range(n):
-        here = indices[indptr[i] : indptr[i + 1]]
-        values[here] = data[indptr[i] : indptr[i + 1]]
-        for t in range(len(roots)):
-            leaf[i, t] = _leaf(
-                values, roots[t], children, thresholds, starts, features, coefficients
-            )
-        values[here] = 0
-    return leaf
 
 
 class SOSHF(BaseMultiLabelClassifier):

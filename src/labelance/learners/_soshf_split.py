@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from labelance._arrays._containers import column_counts
 from labelance._utils._kernel import kernel
 
 Ints = NDArray[np.int64]
@@ -14,181 +17,66 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 LLOYD_STEPS = 25
-
-
-@kernel
-def label_costs(
-    rows: Ints, indptr: NDArray[np.int32], indices: NDArray[np.int32], q: int
-) -> Floats:
-    """Return omega_j = 1 / (p_j + 1 / n) scaled to sum 1; 0 for labels constant in the node."""
-    n = len(rows)
-    counts = np.zeros(q, dtype=np.int64)
-    for row in rows:
-        for at in range(indptr[row], indptr[row + 1]):
-            counts[indices[at]] += 1
-    omega, total = np.zeros(q), 0.0
-    for j in range(q):
-        if 0 < counts[j] < n:
-            omega[j] = n / (counts[j] + 1.0)
-            total += omega[j]
-    for j in range(q):
-        if omega[j] > 0:
-            omega[j] /= total
-    return omega
-
-
-@kernel
-def two_classes(
-    rows: Ints,
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    omega: Floats,
-    chance: Floats,
-) -> Bools:
-    """Divide the rows of a node by 2-means of z = sqrt(omega) y; True is the smaller cluster.
-
-    Labels stay sparse: with s the shares of ones in a cluster,
-    ``|z - center|^2 = sum omega y - 2 sum omega s y + sum omega s^2``.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Rows of the node, in increasing order, not all with the same labels.
-    indptr, indices : ndarray
-        The labels of all rows, as in CSR.
-    omega : ndarray of shape (q,)
-        Label costs.
-    chance : ndarray of shape (2,)
-        Two uniform random numbers, for the seeds.
-    """
-    n = len(rows)
-    shares, distance = np.zeros((2, len(omega))), np.empty((2, n))
-    cluster = np.zeros(n, dtype=np.bool_)
-    first = int(chance[0] * n)
-    _center_on(shares[0], rows[first], indptr, indices)
-    _measure(distance[0], rows, indptr, indices, omega, shares[0])
-    second = _second_seed(distance[0], chance[1])
-    _center_on(shares[1], rows[second], indptr, indices)
-    _measure(distance[1], rows, indptr, indices, omega, shares[1])
-    _move_to_nearest(cluster, distance)
-    for _ in range(LLOYD_STEPS):
-        _center(shares, cluster, rows, indptr, indices)
-        _measure(distance[0], rows, indptr, indices, omega, shares[0])
-        _measure(distance[1], rows, indptr, indices, omega, shares[1])
-        if not _move_to_nearest(cluster, distance):
-            break
-    _call_the_smaller_true(cluster)
-    return cluster
-
-
-@kernel
-def _center_on(
-    shares: Floats, row: int, indptr: NDArray[np.int32], indices: NDArray[np.int32]
-) -> None:
-    for at in range(indptr[row], indptr[row + 1]):
-        shares[indices[at]] = 1
-
-
-@kernel
-def _center(
-    shares: Floats,
-    cluster: Bools,
-    rows: Ints,
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-) -> None:
-    """Write the shares of ones of both clusters."""
-    size = np.zeros(2)
-    for c in range(2):
-        for j in range(shares.shape[1]):
-            shares[c, j] = 0.0
-    for i in range(len(rows)):
-        c = int(cluster[i])
-        size[c] += 1
-        for at in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            shares[c, indices[at]] += 1
-    for c in range(2):
-        for j in range(shares.shape[1]):
-            shares[c, j] /= size[c]
-
-
-@kernel
-def _measure(
-    distance: Floats,
-    rows: Ints,
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    omega: Floats,
-    shares: Floats,
-) -> None:
-    """Write the squared distance of every row to a center."""
-    length = 0.0
-    for j in range(len(omega)):
-        length += omega[j] * shares[j] * shares[j]
-    for i in range(len(rows)):
-        total = length
-        for at in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            j = indices[at]
-            total += omega[j] * (1 - 2 * shares[j])
-        distance[i] = total if total > 1e-12 else 0.0  # what is left of equal terms is no distance
-
-
-@kernel
-def _second_seed(distance: Floats, chance: float) -> int:
-    """Choose a row with probability proportional to its squared distance to the first seed."""
-    aim = 0.0
-    for i in range(len(distance)):
-        aim += chance * distance[i]
-    last = 0
-    for i in range(len(distance)):
-        if distance[i] > 0:
-            last = i
-            aim -= distance[i]
-            if aim < 0:
-                break
-    return last
-
-
-@kernel
-def _move_to_nearest(cluster: Bools, distance: Floats) -> bool:
-    """Assign every row to the nearer center; tell whether anything changed."""
-    n, moved, in_second = len(cluster), 0, 0
-    farthest = 0
-    for i in range(n):
-        nearer = distance[1, i] < distance[0, i]
-        moved += int(nearer != cluster[i])
-        in_second += int(nearer)
-        cluster[i] = nearer
-        if min(distance[0, i], distance[1, i]) > min(distance[0, farthest], distance[1, farthest]):
-            farthest = i
-    if in_second in (0, n):  # a cluster is empty: reseed it with the farthest point
-        cluster[farthest] = not cluster[farthest]
-        return True
-    return moved > 0
-
-
-@kernel
-def _call_the_smaller_true(cluster: Bools) -> None:
-    """Swap the clusters if the second is larger, or as large without the lowest row."""
-    size = 0
-    for here in cluster:
-        size += int(here)
-    if 2 * size > len(cluster) or (2 * size == len(cluster) and not cluster[0]):
-        for i in range(len(cluster)):
-            cluster[i] = not cluster[i]
-
-
 STEPS = 50
 HALVINGS = 20
 TOLERANCE = 1e-9  # less than this is rounding, not progress
 
 
-@kernel
-def hellinger(right_of_plus: float, right_of_minus: float) -> float:
-    """Return the Hellinger distance of two classes from their shares right of a split."""
-    right = np.sqrt(right_of_plus) - np.sqrt(right_of_minus)
-    left = np.sqrt(1 - right_of_plus) - np.sqrt(1 - right_of_minus)
-    return np.sqrt(right * right + left * left)
+def label_costs(Y: sp.csr_array) -> Floats:
+    """Return omega_j = 1 / (p_j + 1 / n) scaled to sum 1; 0 for labels constant in the node."""
+    n, counts = Y.shape[0], column_counts(Y)
+    omega = np.where((counts > 0) & (counts < n), n / (counts + 1.0), 0.0)
+    return omega / (np.cumsum(omega)[-1] or 1.0)
+
+
+def two_classes(Y: sp.csr_array, omega: Floats, chance: Floats) -> Bools:
+    """Divide the rows of a node by 2-means of z = sqrt(omega) y; True is the smaller cluster.
+
+    ``chance`` has two uniform random numbers, for the seeds. The rows differ in some label.
+    """
+    ones_and_Y = sp.hstack([sp.csr_array(np.ones((Y.shape[0], 1))), Y], format="csr")
+    first = int(chance[0] * Y.shape[0])
+    from_first = _distances(ones_and_Y, omega, Y[[first]].toarray()[0])
+    second = _second_seed(from_first, chance[1])
+    distance = np.array([from_first, _distances(ones_and_Y, omega, Y[[second]].toarray()[0])])
+    cluster = _nearest(distance)
+    for _ in range(LLOYD_STEPS):
+        shares = [column_counts(Y[rows]) / rows.sum() for rows in (~cluster, cluster)]
+        distance = np.array([_distances(ones_and_Y, omega, share) for share in shares])
+        before, cluster = cluster, _nearest(distance)
+        if (cluster == before).all():
+            break
+    in_second = int(cluster.sum())
+    if 2 * in_second > len(cluster) or (2 * in_second == len(cluster) and not cluster[0]):
+        return ~cluster
+    return cluster
+
+
+def _distances(ones_and_Y: sp.csr_array, omega: Floats, shares: Floats) -> Floats:
+    """Return the squared distance of every row to a center with these shares of ones.
+
+    Labels stay sparse: ``|z - center|^2 = sum omega y - 2 sum omega s y + sum omega s^2``.
+    """
+    length = np.cumsum(omega * shares * shares)[-1]
+    distance = ones_and_Y @ np.append(length, omega * (1 - 2 * shares))
+    return np.where(distance > 1e-12, distance, 0.0)  # what is left of equal terms is no distance
+
+
+def _second_seed(distance: Floats, chance: float) -> int:
+    """Choose a row with probability proportional to its squared distance to the first seed."""
+    apart = np.flatnonzero(distance)
+    total = np.cumsum(distance[apart])
+    at = int(np.searchsorted(total, chance * total[-1], side="right"))
+    return int(apart[min(at, len(apart) - 1)])
+
+
+def _nearest(distance: Floats) -> Bools:
+    """Say which rows are nearer to the second center; no cluster is empty."""
+    cluster = distance[1] < distance[0]
+    if cluster.all() or not cluster.any():
+        farthest = np.argmax(distance.min(axis=0))
+        cluster[farthest] = not cluster[farthest]
+    return cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +120,7 @@ def best_split(
     a = np.zeros(X.shape[1])
     a[varies] = oblique_direction(Z, plus, weight, directions[:, varies], search) / scale[varies]
     # One scan for all: the oblique split comes first, and so a single feature must do better.
-    along = np.column_stack([project(X, a), X])
-    order = np.argsort(along, axis=0, kind="stable")
-    column, b, value = scan(along, order, plus, search.min_leaf)
+    column, b, value = scan(np.column_stack([project(X, a), X]), plus, search.min_leaf)
     if column > 0:
         a = np.zeros(X.shape[1])
         a[column - 1] = 1.0
@@ -270,6 +156,16 @@ def oblique_direction(
             if value > best_value + TOLERANCE:
                 best, best_value = a, value
     return best
+
+
+def distances(right_of_plus: Any, right_of_minus: Any) -> Any:
+    """Return Hellinger distances of two classes from their shares right of splits."""
+    right = np.sqrt(right_of_plus) - np.sqrt(right_of_minus)
+    left = np.sqrt(1 - right_of_plus) - np.sqrt(1 - right_of_minus)
+    return np.sqrt(right * right + left * left)
+
+
+hellinger = kernel(distances)
 
 
 @kernel
@@ -386,28 +282,28 @@ def project(X: Floats, a: Floats) -> Floats:
     return along
 
 
-@kernel
-def scan(
-    along: Floats, order: NDArray[np.int64], plus: Bools, min_leaf: int
-) -> tuple[int, float, float]:
+def scan(along: Floats, plus: Bools, min_leaf: int) -> tuple[int, float, float]:
     """Return the column and midpoint that part the classes best, and the Hellinger distance.
 
-    Of equal ones the first is taken. ``order`` sorts every column.
+    Of equal ones the first is taken.
     """
-    n, n_plus = len(along), 0
-    for i in range(n):
-        n_plus += int(plus[i])
-    column, threshold, best = 0, 0.0, 0.0
-    for f in range(along.shape[1]):
-        left_plus = 0
-        for left in range(1, n - min_leaf + 1):
-            last = order[left - 1, f]
-            left_plus += int(plus[last])
-            low, high = along[last, f], along[order[left, f], f]
-            if left < min_leaf or low == high:
-                continue
-            value = hellinger(1 - left_plus / n_plus, 1 - (left - left_plus) / (n - n_plus))
-            if value > best + TOLERANCE:
-                middle = low + (high - low) / 2
-                column, threshold, best = f, middle if middle < high else low, value
-    return column, threshold, best
+    n, n_plus = len(along), int(plus.sum())
+    order = np.argsort(along, axis=0, kind="stable")
+    inner = slice(min_leaf - 1, n - min_leaf)  # the last rows left of the cuts
+    left = np.arange(1, n + 1)[inner, None]
+    left_plus = np.cumsum(plus[order], axis=0)[inner]
+    ordered = np.take_along_axis(along, order, axis=0)
+    low, high = ordered[inner], ordered[min_leaf : n - min_leaf + 1]
+    value = distances(1 - left_plus / n_plus, 1 - (left - left_plus) / (n - n_plus))
+    value[low == high] = 0.0
+    found = value.T.ravel()
+    best, place = 0.0, 0
+    for record in np.flatnonzero(found > np.maximum.accumulate([0.0, *found[:-1]])):
+        if found[record] > best + TOLERANCE:
+            best, place = float(found[record]), int(record)
+    if best == 0:
+        return 0, 0.0, 0.0
+    column, at = divmod(place, len(value))
+    below, above = float(low[at, column]), float(high[at, column])
+    middle = below + (above - below) / 2
+    return column, middle if middle < above else below, best
