@@ -58,6 +58,14 @@ def test_no_address_has_a_placeholder():
     assert not re.findall(r"https?://\S*(?:owner|your|example|placeholder|todo)\S*", text)
 
 
+def test_files_that_answer_a_newcomer_are_there():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.split("| question | file |")[1].split("\n\n")[0]
+    named = [ROOT / "src/labelance" / name for name in re.findall(r"`([\w/]+\.py)`", table)]
+    assert len(named) > 10
+    assert not [path for path in named if not path.is_file()]
+
+
 # ------------------------------------------------------------------------------------ the site
 
 
