@@ -390,3 +390,11 @@ def test_what_lies_under_a_mask_is_never_used(use):
     with pytest.raises(ContainerError, match="2 cells are masked"):
         use(y, MASKED)
     use(y, np.ma.masked_array(MASKED.data, False))  # a mask of nothing is none
+
+
+def test_weights_under_a_mask_are_missing():
+    y, X = np.arange(40).reshape(20, 2) % 3 % 2, MASKED.data
+    for weights in (np.ones(20), np.ones(20, dtype=int)):
+        weights = np.ma.masked_array(weights, np.arange(20) == 3)
+        with pytest.raises(exceptions.InputError, match="negative, missing or infinite"):
+            find_thresholds(y, X, sample_weight=weights)

@@ -90,6 +90,8 @@ def validate_weights(
 
 def read_weights(sample_weight: Any, *, caller: str) -> NDArray[np.float64]:
     """Return weights as numbers; raise where they are none."""
+    if np.ma.is_masked(sample_weight):  # what lies under the mask is no value
+        sample_weight = sample_weight.astype(float).filled(np.nan)
     try:
         return np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as problem:
