@@ -70,8 +70,11 @@ def test_a_run_is_kept_whole(tmp_path):
 
 def test_texts_that_are_not_there_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("LABELANCE_DATA", str(tmp_path))
-    done = benchmarks("run", "--out", tmp_path / "kept.json", "practice_text")
-    assert (done.returncode, "nothing to do" in done.stdout) == (0, True)
+    script = ROOT / "results" / "practice-text" / "practice_text.py"
+    if not script.is_file():
+        pytest.skip("results/ is not in this copy")
+    done = subprocess.run([sys.executable, script], text=True, capture_output=True, check=True)
+    assert "nothing to do" in done.stdout
 
 
 def test_explained_mutants_are_those_of_the_code_at_hand():

@@ -66,6 +66,15 @@ def test_files_that_answer_a_newcomer_are_there():
     assert not [path for path in named if not path.is_file()]
 
 
+@pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="this copy has no benchmarks")
+def test_a_page_or_a_tool_names_every_benchmark():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/[!_]*/*.md"), *ROOT.glob("docs/*.md")]
+    pages += ROOT.glob("tools/*.py")
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    named = set(re.findall(r"\w+", "\n".join(line for line in lines if "benchmarks" in line)))
+    assert {path.stem for path in ROOT.glob("benchmarks/[!_]*.py")} <= named
+
+
 # ------------------------------------------------------------------------------------ the site
 
 

@@ -1,4 +1,4 @@
-"""Which rule chooses thresholds best? The two runs of benchmarks/decision_rules.py."""
+"""Which rule chooses thresholds best? The two runs of results/decisions/decision_rules.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do unknown labels cost? The runs of benchmarks/unknown_labels.py."""
+"""What do unknown labels cost? The runs of results/unknown_labels/unknown_labels.py."""
 
 from __future__ import annotations
 

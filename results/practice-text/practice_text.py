@@ -1,6 +1,6 @@
 """Thresholds or class weights? Logistic regression on TF-IDF of texts, by how many rows train.
 
-    LABELANCE_DATA=... python benchmarks/practice_text.py --keep results/practice-text/cells.csv
+    LABELANCE_DATA=... python results/practice-text/practice_text.py --keep cells.csv
 
 The texts are those of GoEmotions (Demszky et al., ACL 2020), 27 emotions and "neutral", in its own
 parts: ``street/goemotions.tsv.gz`` has a line for each text with part, numbers of labels and text.

@@ -1,7 +1,7 @@
 """What unknown labels cost: known cells only, against "unknown is absent" and "rows are dropped".
 
-    LABELANCE_DATA=... python benchmarks/unknown_labels.py --keep cells.csv
-    python benchmarks/unknown_labels.py --keep results/unknown_labels/cells.csv --table
+    LABELANCE_DATA=... python results/unknown_labels/unknown_labels.py --keep cells.csv
+    python results/unknown_labels/unknown_labels.py --keep results/unknown_labels/cells.csv --table
 
 The protocol, fixed before the run, but for one dataset: emotions was looked at while this program
 was written, so its figures are no test. The others were run for the first time under this text.

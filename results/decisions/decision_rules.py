@@ -1,7 +1,7 @@
 """Which rule chooses thresholds best, for rare labels above all: macro and micro F of unseen rows.
 
-    LABELANCE_DATA=... python benchmarks/decision_rules.py --keep rules.csv --jobs 2
-    python benchmarks/decision_rules.py --keep results/decisions/rules.csv --table
+    LABELANCE_DATA=... python results/decisions/decision_rules.py --keep rules.csv --jobs 2
+    python results/decisions/decision_rules.py --keep results/decisions/rules.csv --table
 
 The protocol, fixed before the first run:
 
