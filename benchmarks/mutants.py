@@ -41,7 +41,15 @@ sys.dont_write_bytecode = True  # two mutants of one second and size would share
 ROOT = Path(__file__).resolve().parents[1]
 EXPLAINED = Path(__file__).with_suffix(".toml")
 PACKAGES = {"imbalance": "imbalance", "sampling": "sampling", "statistics": "study/statistics"}
-PYTEST = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "-m", "not data and not slow"]
+PYTEST = [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "--tb=no",
+    "-m",
+    "not data and not compiled",
+]
 # What importing packages before the tests brings.
 PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 WARM = ("hypothesis.extra.numpy", "imblearn.base", "numba", "pandas", "polars", "pytest")

@@ -4,15 +4,11 @@
     python benchmarks/suite.py --cold                            # from an empty cache of kernels
     python benchmarks/suite.py --both --cold                     # quick tests, then slow ones
     python benchmarks/suite.py --root ../before --top 40 -- tests/sampling -k laws
-    python benchmarks/suite.py --write-slow 0.06 -- -m ""        # which tests are slow ones
 
 What stands behind ``--`` goes to pytest. Seconds of a test are those of its process and of the
 processes that it has waited for, set-up included; what is left is importing, collecting and
 starting, and on Linux processes that nobody waited for (fork servers). Seconds of the clock say
 little on a machine that does other things as well.
-
-``--write-slow`` writes ``tests/slow.txt``: the tests of this run that took more seconds, with
-kernels compiled before, and those listed so far that were not run. Examples in docstrings stay.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SLOW = Path("tests", "slow.txt")
 _FILE, _PLUGIN = "LABELANCE_SUITE_COSTS", "labelance_suite_costs"
 
 
@@ -148,13 +143,6 @@ def print_costs(by_test: Counter[str], used: float, top: int) -> None:
         print(f"{cost:8.1f} {test}")
 
 
-def write_slow(by_test: Counter[str], root: Path, limit: float) -> None:
-    """List the tests above ``limit``, which conftest.py marks as slow."""
-    listed = set((root / SLOW).read_text().splitlines()) - by_test.keys()
-    dear = {test for test, cost in by_test.items() if cost > limit and test.startswith("tests/")}
-    (root / SLOW).write_text("".join(f"{test}\n" for test in sorted(listed | dear)))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
@@ -162,7 +150,6 @@ def main() -> int:
     parser.add_argument("--both", action="store_true", help="the quick tests, then the slow ones")
     parser.add_argument("--jobs", type=int, default=2, help="processes of pytest")
     parser.add_argument("--top", type=int, default=0, help="number of the dearest tests to print")
-    parser.add_argument("--write-slow", type=float, help="list the tests above these seconds")
     parser.add_argument("pytest", nargs="*", help="what goes to pytest")
     options = parser.parse_args()
     parallel = ["-n", str(options.jobs)] if options.jobs > 1 else []
@@ -175,8 +162,6 @@ def main() -> int:
         )
         worst = max(worst, code)
         print_costs(by_test, totals[name], options.top)
-        if options.write_slow is not None:
-            write_slow(by_test, options.root, options.write_slow)
     if options.both:
         print("\n".join(f"{name:<28} {used:>8.1f} CPU s" for name, used in totals.items()))
     return worst

@@ -39,7 +39,6 @@ settings.load_profile(profile())
 
 
 LOCKS = "LABELANCE_TEST_LOCKS"
-SLOW = Path(__file__).with_name("slow.txt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,20 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
     elif config.getoption("numprocesses", None) and os.name == "posix":
         os.environ[LOCKS] = folder = tempfile.mkdtemp(prefix="labelance-locks-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that were measured as dear: `benchmarks/suite.py --write-slow` lists them.
-
-    They were measured with compiled kernels: coverage, which has none, runs them all.
-    """
-    if profile() == "interpreted":
-        return
-    dear = frozenset(SLOW.read_text().splitlines())
-    for item in items:
-        if item.nodeid in dear:
-            item.add_marker(pytest.mark.slow)
 
 
 def _compile_in_turn(locks: Path) -> None:

@@ -57,6 +57,7 @@ def private_imports(path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_one_file_takes_private_names():
     found = {
         str(path.relative_to(SOURCES)): private_imports(path) for path in SOURCES.rglob("*.py")
@@ -85,6 +86,7 @@ def test_events_of_compilation():
     assert {"on_start", "on_end"} <= set(dir(listener))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_options_and_stamp_of_numba(tmp_path):
     inner = numba.njit(**_compat.NO_C_ENTRY, **_compat.NO_PYTHON_ENTRY)(lambda x: x + 1)

@@ -19,6 +19,7 @@ CASES = 200
 READERS = list(fuzz.TARGETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_changed_files_are_read_or_refused(tmp_path, name):
     target = fuzz.TARGETS[name]
@@ -45,6 +46,7 @@ def test_a_case_depends_on_its_seed_and_number_alone():
         assert len({target.make(0, case)[0] for case in range(20)}) > 10
 
 
+@pytest.mark.slow
 def test_findings_are_counted_and_saved(tmp_path):
     """A reader that dies or throws ends a child, and every case is accounted for."""
 

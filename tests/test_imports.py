@@ -6,6 +6,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import labelance
 from design_numbers import unlisted_names
 
@@ -73,6 +75,7 @@ def find_circle(package: str) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_no_import_circle_inside_a_package():
     circles = {package: find_circle(package) for package in {top(module) for module in MODULES}}
     circles = {package: circle for package, circle in circles.items() if circle}

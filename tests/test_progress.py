@@ -226,6 +226,7 @@ def test_parallel_tasks_return_in_order_and_count(terminal, impatient, bars):
     assert [bar.n for bar in bars] == [20]
 
 
+@pytest.mark.slow
 def test_a_backend_that_returns_all_at_once_works_without_progress(terminal, impatient):
     """joblib refuses to make a generator of it, and a fit with verbose=1 failed."""
     tasks = [joblib.delayed(pow)(number, 2) for number in range(4)]
@@ -267,6 +268,7 @@ def test_a_program_without_a_console_works(monkeypatch, impatient):
         print_notice("Nobody reads this.")
 
 
+@pytest.mark.slow
 def test_a_search_shows_how_far_it_is(terminal, impatient):
     X = np.random.default_rng(0).random((3000, 40))
     quiet = find_neighbors(X, 3)
@@ -276,6 +278,7 @@ def test_a_search_shows_how_far_it_is(terminal, impatient):
     assert "Searching neighbors:   0%" in terminal.settled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_estimators_count_what_they_have_done(terminal, bars, n_jobs, capsys):
     rng = np.random.default_rng(0)

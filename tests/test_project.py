@@ -108,6 +108,7 @@ def test_a_candidate_has_no_site_and_main_alone_is_the_front(site, tmp_path):
     assert "url=dev/" in (tree / "index.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_branch_is_begun_and_then_continued(site, tmp_path, monkeypatch):
     origin = tmp_path / "origin"
@@ -131,6 +132,7 @@ def test_the_branch_is_begun_and_then_continued(site, tmp_path, monkeypatch):
     assert commits.splitlines() == ["Publish the site of v0.1.0", "Publish the site of main"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_site_that_another_run_overtakes_is_pushed_again(site, tmp_path, monkeypatch):
     git, author = deploy_docs.git, ["-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -175,6 +177,7 @@ def sources(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_checklist_states_the_version_and_takes_its_notes(sources):
     found = release.Release("9.8.0rc1", sources, sources)
     for _ in range(2):  # a second run changes nothing
@@ -243,6 +246,7 @@ def test_the_address_is_that_of_the_origin(tmp_path, origin, address):
     assert release.find_address(tmp_path) == address
 
 
+@pytest.mark.slow
 def test_a_version_takes_the_notes_of_its_candidates(sources):
     for version in ("9.8.0rc1", "9.8.0rc2", "9.8.0"):
         found = release.Release(version, sources, sources)
@@ -270,11 +274,3 @@ def test_a_final_version_needs_its_saved_models(sources):
 def test_a_wrong_version_is_refused():
     with pytest.raises(SystemExit, match=r"Got v1\.0"):
         release.main(["v1.0"])
-
-
-def test_listed_slow_tests_are_there():
-    listed = [line.split("::", 1) for line in (ROOT / "tests/slow.txt").read_text().splitlines()]
-    texts = {file: (ROOT / file).read_text() for file in {file for file, _ in listed}}
-    names = {(file, test.partition("[")[0]) for file, test in listed}
-    gone = sorted(f"{file}::{name}" for file, name in names if f"def {name}(" not in texts[file])
-    assert not gone, f"{gone}: take these lines out of tests/slow.txt"

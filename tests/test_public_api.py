@@ -1,9 +1,12 @@
 """No public name changes unnoticed: ``tools/public_api.txt`` lists them all."""
 
+import pytest
+
 import public_api
 from labelance import MLSOL
 
 
+@pytest.mark.slow
 def test_the_public_api_is_the_committed_one():
     changed = public_api.compare_api()
     assert not changed, (

@@ -42,6 +42,7 @@ def test_a_generator_gives_the_seed_only_where_one_is_needed():
     assert model.random_state == draw_seeds(other, 1)[0] == 1826701614
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disabled", [True, False])
 def test_kernels_overflow_without_a_word_also_as_python(disabled, monkeypatch):
     monkeypatch.setattr("numba.config.DISABLE_JIT", disabled)
@@ -60,6 +61,7 @@ def test_kernels_overflow_without_a_word_also_as_python(disabled, monkeypatch):
     assert hasattr(widest, "py_func") is not disabled
 
 
+@pytest.mark.slow
 def test_inner_kernels_call_each_other_and_serve_several_kernels():
     @inner_kernel
     def squares(numbers):

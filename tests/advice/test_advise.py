@@ -212,11 +212,13 @@ def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(adv
     assert names == ["nothing", "thresholds", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"]
 
 
+@pytest.mark.slow
 def test_thresholds_change_decisions_and_no_scores(advice):
     assert advice.gain("thresholds").mean != 0
     assert_allclose(advice.gain("thresholds", "macro_auc_pr").mean, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("measure", ["macro_f1", "macro_auc_pr"])
 def test_the_code_makes_the_estimator(data, measure):
@@ -228,6 +230,7 @@ def test_the_code_makes_the_estimator(data, measure):
     assert found.estimator.fit(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_every_verdict_has_code_that_runs(data, monkeypatch):
     X, y = data
@@ -273,6 +276,7 @@ def advise_of(name, data, monkeypatch, **options):
         return advise(*data, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds", "small_default", "linear_only")
 def test_the_default_is_one_line_to_copy(data, monkeypatch):
     found = advise_of("RareLabelClassifier", data, monkeypatch, budget=900)
@@ -288,6 +292,7 @@ def test_the_default_is_one_line_to_copy(data, monkeypatch):
     assert result["candidates"][3]["macro_f1"]["mean"] == found.outcomes[3].mean("macro_f1")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds", "small_default")
 def test_the_default_replaces_a_learner_that_is_given_and_comes_last(data, monkeypatch):
     found = advise_of("RareLabelClassifier", data, monkeypatch, estimator=KNN, budget=900)
@@ -305,6 +310,7 @@ def test_a_default_that_the_budget_does_not_allow_is_told_with_the_reason(advice
     assert advice.to_dict()["candidates"][-1] == reason
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["nothing", "thresholds", "MLROS"])
 def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
@@ -319,6 +325,7 @@ def test_the_code_takes_labels_as_they_came(data, name, monkeypatch):
         assert names["model"].n_features_in_ == X.shape[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_a_learner_with_thresholds_is_judged_by_its_own_decisions(data):
     """One that may never predict a label finds none, whatever its scores are."""
@@ -352,6 +359,7 @@ class Unsampled(BaseEstimator):
         return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_margins_are_decided_by_their_sign_whatever_comes_before_the_learner(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLROS", Unsampled)
@@ -361,6 +369,7 @@ def test_margins_are_decided_by_their_sign_whatever_comes_before_the_learner(dat
         assert_allclose(found["MLROS"].folds[measure], values, err_msg=measure)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"])
 def test_the_code_takes_missing_values_where_there_are_some(data, monkeypatch, name):
@@ -406,6 +415,7 @@ def test_sparse_rows_and_nominal_columns_have_learners_that_take_them(data, kind
     assert found.estimator.fit(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_labels_that_cannot_be_judged_are_counted(data):
     X, y = data
@@ -417,6 +427,7 @@ def test_labels_that_cannot_be_judged_are_counted(data):
         advise(X, y[:, 4:], estimator=KNN)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_one_label_is_advised_of_in_the_singular(data):
     X, y = data
@@ -437,6 +448,7 @@ class Refusing(BaseEstimator):
         raise NothingToSampleError("problem", "found", "cure")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLROS", Refusing)
@@ -447,6 +459,7 @@ def test_a_sampler_that_refuses_is_told_and_left_out(data, monkeypatch):
     assert {"name": "MLROS", "failed": failed["MLROS"]} in found.to_dict()["candidates"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_the_clock_ends_it_between_folds_only(data):
     found = advise(*data, estimator=KNN, budget=1)
@@ -470,6 +483,7 @@ class Interrupting(BaseEstimator):
         return X, y
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_the_folds_that_are_finished(data, monkeypatch):
     monkeypatch.setitem(SAMPLERS, "MLSMOTE", Interrupting)
     monkeypatch.setattr(Interrupting, "left", 2)
@@ -483,6 +497,7 @@ def test_an_interrupt_keeps_the_folds_that_are_finished(data, monkeypatch):
         advise(*data, estimator=KNN, budget=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 def test_rare_labels_stay_judged_where_few_rows_are_learned_from(monkeypatch):
     monkeypatch.setattr("labelance.advice._compare._FEWEST_ROWS", 60)
@@ -514,6 +529,7 @@ def test_rows_by_rarity_hold_every_label_that_fits():
     assert Y[few][:, [counts.argmin()]].sum() >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("certain", [True, False])
 def test_only_a_gain_whose_interval_is_above_zero_is_a_rise(data, monkeypatch, certain):
@@ -562,6 +578,7 @@ def test_members_share_the_trees_of_a_forest_and_nothing_of_boosting(data):
 # --------------------------------------------------------------------------- unknown labels
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds", "linear_only", "small_default")
 def test_labels_are_learned_and_judged_where_they_are_known(data):
     X, y = data
@@ -595,6 +612,7 @@ def test_rows_in_which_a_label_is_unknown_are_not_chosen_for_it():
     assert (rows < 6).sum() >= 5
 
 
+@pytest.mark.slow
 def test_progress_shows_the_description_and_every_candidate(monkeypatch):
     seen = {}
 
@@ -642,6 +660,7 @@ def run_code(found, X, y):
     return names["model"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plane", "learners"),
     [(True, {"linear", "network"}), (False, {"network", "random forest", "boosting"})],
@@ -677,6 +696,7 @@ def test_forests_are_learners_of_sparse_rows_that_they_take(dtype):
         learner.make(60).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds", "small_default")
 def test_the_race_is_told_and_what_won_is_in_the_code(data, monkeypatch):
     keep_parts(monkeypatch, "advice._learners", "linear", "extra trees")
@@ -689,6 +709,7 @@ def test_the_race_is_told_and_what_won_is_in_the_code(data, monkeypatch):
     assert [one["log_loss"] for one in found.to_dict()["race"]] == list(losses.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, KNN])
 def test_too_few_seconds_are_refused_before_any_work_and_the_cure_suffices(data, estimator):
     with pytest.raises(
@@ -732,6 +753,7 @@ def test_texts_vectors_and_ids_are_rows_as_they_are(form):
         assert model.predict(X).shape == WEATHER.shape
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_folds", "small_default")
 def test_a_pipeline_of_a_user_reads_texts_itself():
     pipeline = make_pipeline(TfidfVectorizer(), BinaryRelevance(LogisticRegression()))
@@ -751,6 +773,7 @@ def test_a_pipeline_of_a_user_reads_texts_itself():
     json.loads(found.to_json())
 
 
+@pytest.mark.slow
 def test_figures_of_a_part_of_the_rows_come_with_an_estimate_for_all(data, monkeypatch):
     assert advise(*data, estimator=KNN, budget=1).estimate is None
     monkeypatch.setattr("labelance.advice._compare._MOST_ROWS", 60)

@@ -84,6 +84,7 @@ def short_demo(monkeypatch):
     monkeypatch.setattr("labelance.cli._demo.N_REPEATS", 1)
 
 
+@pytest.mark.slow
 def test_demo_compares_and_draws(call, tmp_path, short_demo):
     picture = tmp_path / "demo.png"
     code, out, _ = call("demo", "--picture", picture)
@@ -92,6 +93,7 @@ def test_demo_compares_and_draws(call, tmp_path, short_demo):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_demo_speaks_json_and_says_the_same_again(call, short_demo):
     runs = [call("demo", "--no-picture", "--json") for _ in range(2)]
     assert [(code, err) for code, _, err in runs] == [(0, "")] * 2
@@ -103,6 +105,7 @@ def test_demo_speaks_json_and_says_the_same_again(call, short_demo):
         assert all(0 <= score[name] <= 1 for score in scores)
 
 
+@pytest.mark.slow
 def test_the_first_member_of_an_ensemble_is_the_sampler_alone():
     """The demo fits an ensemble once for both: it must be what a sampler and a learner give."""
     X, Y = make_multilabel_imbalanced(90, 3, 3, random_state=0)
@@ -126,6 +129,7 @@ def test_describe_speaks_json(call, songs):
         assert (code, result["n_labels"], result["n_samples"]) == (0, 3, 90)
 
 
+@pytest.mark.slow
 def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -150,6 +154,7 @@ def test_unknown_labels_are_kept_on_request(call, tmp_path, monkeypatch):
     assert (code, "labels 'b'" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_describe_searches_among_as_many_rows_as_profile(call, songs):
     from labelance.cli import _files
 
@@ -175,6 +180,7 @@ def test_profile_writes_a_page(call, songs, tmp_path):
     assert "--force" in err
 
 
+@pytest.mark.slow
 def test_compare_shows_before_and_after(call, songs, tmp_path):
     more, page = tmp_path / "more.csv", tmp_path / "both.html"
     assert call("resample", songs, "--labels", "-3", "-o", more)[0] == 0
@@ -263,6 +269,7 @@ def test_bad_requests_name_the_choices(call, songs, tmp_path, words, message):
     assert not (tmp_path / "x.npz").exists()
 
 
+@pytest.mark.slow
 def test_methods_lists_mlsol(call):
     code, out, _ = call("methods", "--json")
     row = next(row for row in json.loads(out) if row["method"] == "MLSOL")
@@ -274,6 +281,7 @@ def test_methods_lists_mlsol(call):
     assert one == row
 
 
+@pytest.mark.slow
 def test_datasets_are_listed_and_described(call):
     code, out, _ = call("datasets", "list", "--json")
     names = {row["name"] for row in json.loads(out)}
@@ -286,6 +294,7 @@ def test_datasets_are_listed_and_described(call):
     assert "labelance profile FILE" in err
 
 
+@pytest.mark.slow
 def test_ids_are_no_worry_of_samplers_that_only_copy(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -306,6 +315,7 @@ def test_datasets_verify_and_describe_by_name(call, data_dir):
     assert json.loads(out)["n_labels"] == 7
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_line_for_a_loop_of_the_library(call, songs, monkeypatch):
     real = labelance.profile
 
@@ -327,6 +337,7 @@ def test_a_terminal_gets_a_line_for_a_loop_of_the_library(call, songs, monkeypat
     assert err == ""
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_progress_and_no_color(songs):
     command = [sys.executable, "-c", "from labelance.cli import main; main()"]
     done = subprocess.run(
@@ -371,6 +382,7 @@ def test_labels_can_be_chosen_by_name(call, songs, tmp_path):
     assert (code, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_wrong_parameter_and_a_bad_folder_are_one_line(call, songs, tmp_path):
     out = tmp_path / "x.npz"
     code, _, err = call("resample", songs, "--labels", "-3", "--set", "k_neighbors=0", "-o", out)
@@ -389,6 +401,7 @@ def test_parts_may_be_numbers_of_rows(call, songs, tmp_path):
     assert sum(part["rows"] for part in json.loads(out)) == 90
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_file_is_limited(call, songs):
     code, _, err = call("describe", songs, "--labels", "happy", "--max-size", "1kB")
     assert code
@@ -511,6 +524,7 @@ def test_resample_through_tensors_writes_the_same_file(call, songs, tmp_path):
     assert written[0] == written[1]
 
 
+@pytest.mark.slow
 def test_advise_says_what_to_do_and_speaks_json(call, songs):
     words = ("advise", songs, "--labels", "-3", "--budget", "3", "--json")
     code, out, err = call(*words)
@@ -526,6 +540,7 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
     assert names["model"].predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 def test_advise_shows_on_a_terminal_what_it_is_at(call, songs, monkeypatch):
     real = labelance.advise
     monkeypatch.setattr("labelance._progress.is_interactive", lambda **where: True)
@@ -540,6 +555,7 @@ def test_advise_shows_on_a_terminal_what_it_is_at(call, songs, monkeypatch):
     assert "Advising on 90 rows" in err
 
 
+@pytest.mark.slow
 def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch):
     real = labelance.advise
     X, Y = make_multilabel_imbalanced(60, 3, 2, random_state=0)
@@ -556,6 +572,7 @@ def test_advise_says_how_a_dataset_of_the_catalogue_is_loaded(call, monkeypatch)
     assert "X, y = load_dataset('flags').to_X_y()\nmodel = " in out
 
 
+@pytest.mark.slow
 def test_advise_prints_what_is_finished_when_it_is_interrupted(call, songs, monkeypatch):
     real = labelance.advise
 

@@ -154,6 +154,7 @@ def test_sparse_scores_stay_sparse(call, files, data):
         cut.toarray()))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_are_joined_by_id(call, files, data):
     y, scores = data
     large = [str(2**60 + i) for i in range(300)]  # no double tells them apart
@@ -172,6 +173,7 @@ def test_rows_are_joined_by_id(call, files, data):
     assert "an id twice" in call("s.csv", "--truth", "t.csv")[2]
 
 
+@pytest.mark.slow
 def test_columns_of_words_and_indices_name_rows(call, files, data):
     y, scores = data
     write("s.csv", scores, song=[f"s{i}" for i in range(300)])
@@ -187,6 +189,7 @@ def test_columns_of_words_and_indices_name_rows(call, files, data):
     assert call("s.csv", "--truth", "truth.csv", "--id", "year")[0] == 0
 
 
+@pytest.mark.slow
 def test_truth_may_be_a_dataset(call, files, data):
     y, scores = data
     X = np.random.default_rng(0).random((300, 2))
@@ -200,6 +203,7 @@ def test_truth_may_be_a_dataset(call, files, data):
         assert_array_equal(found, find_thresholds(y, scores).thresholds)
 
 
+@pytest.mark.slow
 def test_labels_without_a_guarantee_are_refused(call, files, data):
     words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.9, "--confidence", 0.9)
     code, out, _ = call(*words, "-o", "out.csv", "--thresholds", "found.json")
@@ -230,6 +234,7 @@ def test_rare_labels_are_predicted_as_asked(call, files, data, too_few):
         assert (line["rule"], line["threshold"]) == (too_few, None)
 
 
+@pytest.mark.slow
 def test_precision_is_guaranteed_on_half_of_the_rows(call, files, data):
     words = ("scores.csv", "--truth", "truth.csv", "--precision", 0.6, "--seed", 1, "--json")
     code, out, _ = call(*words)
@@ -348,6 +353,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 def test_damaged_archives_are_told(call, files, data):
     np.savez_compressed("bad.npz", scores=data[1])
     whole = (files / "bad.npz").read_bytes()
@@ -358,6 +364,7 @@ def test_damaged_archives_are_told(call, files, data):
     assert "--id names a column" in call("scores.npy", "--truth", "truth.npy", "--id", "song")[2]
 
 
+@pytest.mark.slow
 def test_many_labels_have_a_short_table(call, files):
     rng = np.random.default_rng(0)
     np.save("many.npy", rng.random((20, 130)))
@@ -387,6 +394,7 @@ def test_probabilities_are_needed_for_budgets(call, files, data):
     assert (code, "labelance decide needs probabilities" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_missing_labels_are_left_out_on_request(call, files, data):
     y, scores = data
     y = y.astype(float)
@@ -420,6 +428,7 @@ def test_apply_takes_the_same_labels(call, files, data):
     assert (code, "two.csv has 300 rows and 2 labels" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_dataset_is_no_file_of_scores(call, files, data):
     y, scores = data
     np.savez("plain.npz", X=scores, y=y)
@@ -430,6 +439,7 @@ def test_a_dataset_is_no_file_of_scores(call, files, data):
         assert call("scores.npy", "--truth", name)[0] == 0  # its labels are the truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth_has_it", [True, False])
 def test_a_column_of_numbers_that_names_rows_is_no_label(call, files, data, truth_has_it):
     y, scores = data

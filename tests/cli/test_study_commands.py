@@ -67,6 +67,7 @@ def test_every_command_explains_itself_with_an_example(call, command):
     assert "Example: labelance study" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_presets_and_a_plan_of_ones_own_to_start_from(call, tmp_path):
     code, out, _ = call("presets", "--json")
     assert code == 0
@@ -78,12 +79,14 @@ def test_presets_and_a_plan_of_ones_own_to_start_from(call, tmp_path):
     assert load_study(tmp_path / "mine.toml") == load_study("paper-small")
 
 
+@pytest.mark.slow
 def test_show_names_files_from_here(call, plan):
     (plan.parent / "copy.toml").write_text(call("show", plan)[1])
     assert load_study("copy.toml") == load_study(plan)
     assert 'path = "songs.csv"' in call("show", "mine.toml")[1]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_speaks_json(call, plan):
     options = ("--executor", "serial", "--json", "--store", "s.store")
     code, out, err = call("run", plan, "--learners", "kNN", *options)
@@ -97,6 +100,7 @@ def test_a_run_goes_on_and_speaks_json(call, plan):
     assert all(row in Store("s.store").rows() for row in first)
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(call, plan):
     code, out, _ = call("run", plan, "--dry-run")
     assert code == 0
@@ -116,6 +120,7 @@ def test_a_dry_run_counts_what_is_there(call, done, plan):
     assert "0 cells to do" in call("run", plan, "--dry-run")[1]
 
 
+@pytest.mark.slow
 def test_failures_are_told_and_tried_again(call, plan):
     broken = PLAN.replace("n_neighbors = 5", "n_neighbors = -5")
     plan.write_text(broken)
@@ -143,6 +148,7 @@ def remove(store, chosen):
     Store(store).add(row for row in rows if not chosen(row))
 
 
+@pytest.mark.slow
 def test_status_shows_what_is_missing_and_who_is_at_work(call, done):
     remove(done, lambda row: (row["learner"], row["method"]) == ("kNN", "MLSOL"))
     somebody = Store(done)
@@ -157,6 +163,7 @@ def test_status_shows_what_is_missing_and_who_is_at_work(call, done):
     assert [claim["runner"] for claim in state["running"]] == [somebody.runner]
 
 
+@pytest.mark.slow
 def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
     remove(done, lambda row: row["fold"] == 1)
     Store(done).claim(Fold("songs", 0, 1))
@@ -165,12 +172,14 @@ def test_a_note_where_other_runners_hold_the_rest(call, done, plan):
     assert "4 cells are running elsewhere" in out
 
 
+@pytest.mark.slow
 def test_a_report_is_not_written_to_a_folder_called_dash(call, done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = call("report", done, "-o", "-")
     assert (code, "-o study.html" in err, (tmp_path / "-").exists()) == (1, True, False)
 
 
+@pytest.mark.slow
 def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
     code, out, _ = call("export", done, "-o", "results")
     assert (code, "8 of 8 cells of mine" in out) == (0, True)
@@ -193,6 +202,7 @@ def test_export_verify_and_report_from_the_folder(call, done, tmp_path):
     assert (code, out) == (0, "learners.md: written\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["out.csv", "out"])
 @pytest.mark.parametrize("command", ["report", "export"])
 def test_what_exists_is_kept_without_force(call, done, tmp_path, command, output):
@@ -206,6 +216,7 @@ def test_what_exists_is_kept_without_force(call, done, tmp_path, command, output
     assert call(command, done, "-o", output, "--force")[0] == 0
 
 
+@pytest.mark.slow
 def test_verify_finds_a_wrong_figure(call, done, tmp_path):
     call("export", done, "-o", "results")
     table = tmp_path / "results/results.csv"
@@ -222,6 +233,7 @@ def test_verify_finds_a_wrong_figure(call, done, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_merge(call, done, tmp_path):
     code, out, _ = call("merge", done, done, "-o", "all.store")
     assert (code, out) == (0, "all.store: 8 new cells, 8 in all\n")
@@ -250,6 +262,7 @@ class Mine(KNeighborsClassifier):
 """
 
 
+@pytest.mark.slow
 def test_classes_in_a_file_beside_the_plan(call, plan, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     plan.with_name("own_methods.py").write_text(OWN)
@@ -262,6 +275,7 @@ def test_classes_in_a_file_beside_the_plan(call, plan, monkeypatch):
     assert (code, json.loads(out)["done"]) == (0, 8)
 
 
+@pytest.mark.slow
 def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
     other = PLAN.replace('"mine"', '"other"').replace("k = 5", "k = 3")
     plan.write_text(other)
@@ -275,6 +289,7 @@ def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
         assert call(*command, "--study", "other")[0] == 0
 
 
+@pytest.mark.slow
 def test_wrong_requests_are_one_line_that_helps(call, plan):
     for words, said in {
         ("run", "nonsense"): "Got 'nonsense'",

@@ -273,6 +273,7 @@ def test_typing_errors_show_what_to_type(call, songs, words, said):
     assert said in " ".join(err.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_several_settings_repeat_the_flag(call, songs):
     read = ["resample", songs, "--labels", "-2", "-o", "-", "--set"]
     code, _, err = call(*read, "k_neighbors=4,sampling_ratio=.5")
@@ -310,6 +311,7 @@ def test_an_advice_that_is_interrupted_early_says_so(call, songs, monkeypatch):
     assert (code, "before two folds" in err) == (130, True)
 
 
+@pytest.mark.slow
 def test_compare_reads_what_resample_wrote(call, tmp_path):
     path, out = tmp_path / "tags.csv", tmp_path / "more.csv"
     path.write_text(TAGS)
@@ -329,6 +331,7 @@ def test_a_pipe_is_read_from_standard_input(call, tmp_path):
     assert (code, "is a pipe" in err, "describe - --format csv" in err) == (1, True, True)
 
 
+@pytest.mark.slow
 def test_labels_of_one_column_are_read_by_every_command(call, tmp_path):
     path, out = tmp_path / "tags.csv", tmp_path / "more.csv"
     path.write_text(TAGS)
@@ -352,6 +355,7 @@ def test_warnings_name_flags_too(call, tmp_path):
     assert "label_separator" not in err
 
 
+@pytest.mark.slow
 def test_labels_that_are_missing_or_in_other_words_ask_for_their_flags(call, tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("tempo,happy,sad\n90,ja,nein\n120,,ja\n60,nein,ja\n")
@@ -368,6 +372,7 @@ def test_labels_that_are_missing_or_in_other_words_ask_for_their_flags(call, tmp
     assert out.split() == ["tempo,happy,sad", "90,1,0", "60,0,1"]
 
 
+@pytest.mark.slow
 def test_a_wrong_encoding_asks_for_the_flag_that_mends_it(call, tmp_path):
     path = tmp_path / "latin.csv"
     path.write_bytes("città,happy\n1,1\n2,0\n".encode("latin-1"))
@@ -376,6 +381,7 @@ def test_a_wrong_encoding_asks_for_the_flag_that_mends_it(call, tmp_path):
     assert call("describe", path, "--labels", "-1", "-k", "0", "--encoding", "latin-1")[0] == 0
 
 
+@pytest.mark.slow
 def test_errors_of_samplers_name_columns_and_settings(call, songs, tmp_path):
     first, row, *rest = songs.read_text().split("\n")
     songs.write_text("\n".join([first, row[row.index(",") :], *rest]))
@@ -417,6 +423,7 @@ def test_categorical_columns_of_numbers_stay_so(call, songs, tmp_path):
     assert read_multilabel(out).categories[0] is not None
 
 
+@pytest.mark.slow
 def test_data_come_and_go_by_streams(call, songs):
     text = songs.read_bytes()
     code, out, err = call("convert", "-", "-", "--format", "csv", "--labels", "-2", input=text)
@@ -429,6 +436,7 @@ def test_data_come_and_go_by_streams(call, songs):
     assert json.loads(err)["rows_after"] == 78
 
 
+@pytest.mark.slow
 def test_standard_input_has_no_name(call):
     code, _, err = call("describe", "-", input=b"x")
     assert (code, "--format csv" in err) == (1, True)
@@ -500,6 +508,7 @@ def test_long_searches_name_flags(call, songs, monkeypatch, command, cure):
     assert "torch" not in err
 
 
+@pytest.mark.slow
 def test_a_target_that_is_steered_and_not_met_is_said_once(call, songs):
     command = ["resample", songs, "--labels", "-2", "-o", "-", "--set"]
     code, _, err = call(*command, 'sampling_strategy={"sad": 10}')
@@ -519,6 +528,7 @@ def test_convert_names_the_label_file(call, songs, tmp_path):
     assert "xml" not in out
 
 
+@pytest.mark.slow
 def test_convert_says_which_categories_csv_loses(call, tmp_path):
     arff, csv = tmp_path / "flags.arff", tmp_path / "flags.csv"
     head = "@relation flags\n@attribute zone {1,2,3}\n@attribute side {n,s}\n@attribute red {0,1}\n"
@@ -537,6 +547,7 @@ def test_options_of_files_do_not_go_with_the_catalogue(call):
     assert (code, "--labels describes how a file is read" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_python_runs_the_package():
     done = subprocess.run(
         [sys.executable, "-m", "labelance", "--version"], capture_output=True, text=True, check=True
@@ -575,6 +586,7 @@ def test_near_names_are_asked_for(tmp_path):
         dataset_info("yaest")
 
 
+@pytest.mark.slow
 def test_a_part_of_a_study_that_is_not_there_names_its_flag(call, tmp_path):
     command = ("study", "run", "quick", "--store", tmp_path / "quick.store")
     for part, name in (("methods", "MLSLO"), ("learners", "BRR"), ("datasets", "flag")):
@@ -584,6 +596,7 @@ def test_a_part_of_a_study_that_is_not_there_names_its_flag(call, tmp_path):
         assert "Did you mean" in said
 
 
+@pytest.mark.slow
 def test_methods_lists_learners_too(call):
     code, out, _ = call("methods", "--json")
     kinds = {row["method"]: row["kind"] for row in json.loads(out)}

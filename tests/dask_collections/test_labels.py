@@ -142,6 +142,7 @@ def test_profile(options, labels):
     assert found.to_dict() == expected.to_dict()
 
 
+@pytest.mark.slow
 def test_a_profile_of_frames():
     table = pd.DataFrame(X, columns=list("xyz"))
     found = labelance.profile(as_dask(table, LENGTHS), as_dask(KINDS["frame"], LENGTHS))

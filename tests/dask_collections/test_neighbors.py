@@ -75,6 +75,7 @@ def test_a_shuffle_by_cell_does_not_matter(options, dtype):
     assert_same(find_neighbors(dX, 4, **options), find_neighbors(X, 4, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_cell")
 def test_blocks_with_fewer_rows_than_neighbors_are_shuffled_too():
     X = rows(n=40, d=3, digits=2)
@@ -97,6 +98,7 @@ def test_the_shuffle_searches_only_cells_within_reach(monkeypatch):
     assert sum(searched) < 0.3 * len(X) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "strange"), [("euclidean", 1e70), ("euclidean", 1e-200), ("cosine", 0.0)]
 )
@@ -118,6 +120,7 @@ def test_sparse_rows(lengths):
         assert_same(found, find_neighbors(X, 5, **options))
 
 
+@pytest.mark.slow
 def test_frames_with_categories_and_missing_values():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(

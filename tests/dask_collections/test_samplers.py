@@ -117,14 +117,8 @@ def assert_same(sampler, X, y, lengths, y_lengths=None, seed=0):
     return found
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["csr_array", "frame"]
-    + [
-        pytest.param(kind, marks=pytest.mark.slow)
-        for kind in sorted({*TABLES} - {"csr_array", "frame"})
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(TABLES))
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 def test_every_sampler_and_container(sampler, kind):
     if kind == "frame" and sampler.get_params().get("metric", "euclidean") != "euclidean":
@@ -132,6 +126,7 @@ def test_every_sampler_and_container(sampler, kind):
     assert_same(sampler, TABLES[kind], LABELS[kind], [30, 1, 20, 29])
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(lengths=cuts(N), y_lengths=cuts(N), seed=st.integers(0, 99))
 @pytest.mark.parametrize("sampler", [MLSOL(), MLSMOTE(), MLROS(sampling_ratio=1), MLRUS()], ids=str)
@@ -153,6 +148,7 @@ def test_labels_in_memory_are_welcome_and_stay_there():
     assert (y != expected[1]).nnz == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler", [MLSOL(missing="distance"), MLSMOTE(missing="distance")], ids=str
 )
@@ -169,6 +165,7 @@ def test_missing_values_and_nominal_numbers(sampler):
     assert_same(sampler.set_params(categorical_features=None), table, LABELS["frame"], [50, 30])
 
 
+@pytest.mark.slow
 def test_sparse_rows_with_nominal_columns():
     X = sp.csr_array((np.random.default_rng(0).random((N, 12)) < 0.3) * np.arange(1.0, 13))
     for sampler in (MLSOL(categorical_features=[1, 2]), MLSMOTE(categorical_features=[1, 2])):
@@ -231,11 +228,13 @@ def test_a_neighborhood_found_before_saves_the_search():
     assert_same_table(X, MLSOL(random_state=0).fit_resample(NUMBERS, Y)[0])
 
 
+@pytest.mark.slow
 def test_an_explanation_is_that_of_rows_in_memory():
     found = MLROS(random_state=0).explain(as_dask(NUMBERS, [30, 50]), as_dask(Y, [30, 50]))
     assert str(found) == str(MLROS(random_state=0).explain(NUMBERS, Y))
 
 
+@pytest.mark.slow
 def test_random_samplers_do_not_look_at_x():
     words = pd.DataFrame({"text": [f"word {i}" for i in range(N)], "n": np.arange(N)})
     for sampler in ROW_SAMPLERS:
@@ -244,6 +243,7 @@ def test_random_samplers_do_not_look_at_x():
         assert X.compute().astype(object).equals(expected.astype(object))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what a newer pandas says of what an older Dask calls
 def test_parquet_files_that_dask_reads(tmp_path):
     import dask.dataframe as dd
@@ -311,6 +311,7 @@ def parts_of(result):
     return [*(parts[b] for b in range(result.npartitions)), parts[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "frame"])
 @pytest.mark.parametrize("sampler", [MLSOL(), MLRUS(), MLROS()], ids=str)
 def test_a_part_of_a_result_has_the_tasks_that_the_whole_has(sampler, kind):

@@ -114,6 +114,7 @@ def test_sparse_data_and_arrays_come_as_they_are(as_frame) -> None:
     np.testing.assert_array_equal(X, load_dataset("flags").values)
 
 
+@pytest.mark.slow
 def test_the_pair_goes_through_cross_validation() -> None:
     X, y = load_dataset("verbframes", return_X_y=True)
     frequent = np.argsort(-y.sum(axis=0))[:3]

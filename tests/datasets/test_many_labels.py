@@ -36,6 +36,7 @@ def test_no_label_changes_its_place_in_scikit_learn(y):
     assert np.array_equal(dense(LabelBinarizer(sparse_output=True).fit_transform(y)), dense(y))
 
 
+@pytest.mark.slow
 def test_one_vs_rest_learns_the_labels_of_a_sparse_y():
     data = MultiLabelDataset(X, Y)
     learned = OneVsRestClassifier(GaussianNB()).fit(data.X, data.Y).predict(X)

@@ -25,6 +25,7 @@ matrices = hnp.arrays(
 )
 
 
+@pytest.mark.slow
 @given(X=matrices, share=st.floats(0.05, 1))
 def test_frequent_features_are_those_that_a_slow_count_finds(X, share) -> None:
     n_kept = int(np.floor(round(share * X.shape[1], 9)))
@@ -42,6 +43,7 @@ def test_frequent_features_are_those_that_a_slow_count_finds(X, share) -> None:
         np.testing.assert_array_equal(dense, X[:, expected])
 
 
+@pytest.mark.slow
 @given(X=matrices, data=st.data())
 def test_other_values_can_count_as_zero_in_dense_and_sparse_alike(X, data) -> None:
     zero = data.draw(hnp.arrays(np.float64, X.shape[1], elements=st.sampled_from([0, 1, np.nan])))

@@ -64,6 +64,7 @@ def test_a_budget_per_row_is_a_local_optimum(utility, exactly):
         assert found.value >= values.max() - 0.08
 
 
+@pytest.mark.slow
 def test_most_local_optima_are_global():
     every = all_decisions(4, 4)
     every = every[(every.sum(axis=2) == 1).all(axis=1)]
@@ -82,6 +83,7 @@ def test_most_local_optima_are_global():
     assert restarted == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", UTILITIES)
 def test_budgets_per_label_and_in_total_are_the_optimum(utility):
     every = all_decisions(4, 3)
@@ -98,6 +100,7 @@ def test_budgets_per_label_and_in_total_are_the_optimum(utility):
             assert found.value == pytest.approx(expected_value(p, every[fits], utility).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", LINEAR)
 def test_budgets_of_rows_and_labels_together_are_the_optimum(utility):
     every = all_decisions(4, 3)
@@ -147,6 +150,7 @@ def label_values(p, y, utility):
     return np.array(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", ["macro_f1", "balanced_accuracy", "coverage"])
 @pytest.mark.parametrize("exactly", [False, True])
 def test_the_kernel_does_what_a_plain_loop_does(utility, exactly):
@@ -277,6 +281,7 @@ def test_a_rule_is_better_than_the_most_probable_labels(labelled, utility, k):
         assert mixed == pytest.approx(rule.value, abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_rule_comes_near_to_the_decision_of_the_batch(labelled):
     y, p = labelled
     rule = find_budget_rule(y, p, per_row=2)
@@ -286,6 +291,7 @@ def test_a_rule_comes_near_to_the_decision_of_the_batch(labelled):
     assert rule.value > top + 0.01
 
 
+@pytest.mark.slow
 def test_rules_leave_unknown_cells_out(labelled):
     y, p = labelled
     gone = np.random.default_rng(0).random(y.shape) < 0.5

@@ -55,6 +55,7 @@ def softened(s):
     return np.log((s + 0.05) / (1.05 - s))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_sigmoids_minimise_the_loss_of_platts_targets(seed):
     scores, present = scores_and_labels(seed)
@@ -162,6 +163,7 @@ def test_a_table_of_margins_has_one_softness():
     assert np.isfinite(found.predict_proba(margins * 10)).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_steps_of_all_labels_are_those_of_each(seed):
     scores, present = scores_and_labels(seed)
@@ -182,6 +184,7 @@ def test_maps_count_weights_as_rows(fit):
     assert_allclose(found, fit(present[again], scores[again], None)(new), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_calibration_makes_naive_bayes_speak_of_probabilities(method):
     X, y = make_multilabel_imbalanced(1200, 10, 5, random_state=1)
@@ -221,6 +224,7 @@ def test_rare_labels_share_a_map_and_constant_ones_have_none(data):
     assert all(len(values) == 1 for values in maps.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, pd.DataFrame])
 def test_any_container_gives_the_same(data, kind):
     X, y = data

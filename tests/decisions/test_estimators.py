@@ -64,6 +64,7 @@ def test_the_rows_that_calibrate_are_not_learned_from(data):
     assert_array_equal(model.predict(X), scores >= model.thresholds_)
 
 
+@pytest.mark.slow
 def test_every_row_calibrates_with_the_same_probability():
     # A labelset in a single row would always be learned from, if parts of other sizes were cut.
     y = np.zeros((9, 2), dtype=int)
@@ -81,6 +82,7 @@ class _Labels:
         self.Y, self.unknown, self.n_samples = sp.csr_array(y), None, len(y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hard", [0.1, 0.3])
 def test_recall_of_new_rows_where_another_label_says_how_hard_a_row_is(hard):
     # Parts are stratified by the second label, too, which gives away the scores of the first.
@@ -233,6 +235,7 @@ def test_an_impossible_budget_raises_before_anything_is_fitted(data, budget, mat
 # ------------------------------------------------------------------------------------------ both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [RecallGuarantee(KNN, recall=0.6, random_state=0), BudgetClassifier(KNN, random_state=0)],
@@ -246,6 +249,7 @@ def test_sparse_labels_and_searches(data, model):
     assert search.best_params_["estimator__n_neighbors"] in (3, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RecallGuarantee, BudgetClassifier])
 def test_weights_reach_the_estimator_that_asks_for_them(data, kind):
     X, y = data

@@ -24,6 +24,7 @@ def f_of_counts(p, y, beta):
     return np.divide(hits, whole, out=np.zeros(np.shape(hits)), where=whole > 0)
 
 
+@pytest.mark.slow
 @given(arrays(float, (7, 2), elements=TENTHS), st.sampled_from([0.5, 1.0, 2.0]))
 def test_no_subset_of_rows_has_a_larger_f(p, beta):
     every = np.array(list(product([0, 1], repeat=7)))
@@ -45,6 +46,7 @@ def exact_f(joint, every, beta):
     return joint @ f  # the true labels are the rows
 
 
+@pytest.mark.slow
 @given(arrays(float, (3, 6), elements=TENTHS), st.sampled_from([0.5, 1.0, 2.0]))
 def test_no_decision_of_a_row_has_a_larger_f(p, beta):
     every = np.array(list(product([0, 1], repeat=6)))
@@ -68,6 +70,7 @@ def test_labels_that_depend_on_each_other(beta):
         assert values[(every == chosen).all(axis=1)][0] == pytest.approx(values.max())
 
 
+@pytest.mark.slow
 def test_many_labels_stay_numerically_stable():
     p = np.random.default_rng(0).random((3, 400)) ** 3
     y = maximize_expected_f(p, average="samples")

@@ -68,6 +68,7 @@ MEASURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:y_pred contains classes")
 @pytest.mark.parametrize("name", MEASURES)
 @given(small_tables())
@@ -87,6 +88,7 @@ def test_no_cut_is_better_by_scikit_learn(name, table):
     assert (found.thresholds[~y.any(axis=0)] == np.inf).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["f1", "gmean", FBeta(0.5, smoothing=1), "micromacro"])
 @pytest.mark.parametrize("shrink_to", ["prevalence", "pooled"])
 @given(small_tables())
@@ -116,6 +118,7 @@ def test_weights_sparse_scores_and_unknown_cells_are_what_they_stand_for(
         assert_array_equal(stored.thresholds, found.thresholds)
 
 
+@pytest.mark.slow
 @given(small_tables())
 def test_shrinking_counts_is_the_formula_and_knows_ranks_only(table):
     y, scores, _ = table
@@ -148,6 +151,7 @@ def test_infinite_shrinkage_predicts_as_many_as_there_are(scored):
     assert_array_equal(found.n_predicted, y.sum(axis=0))
 
 
+@pytest.mark.slow
 @given(small_tables())
 def test_micromacro_is_a_greedy_search_over_labels(table):
     """The definition of the rule, tried on every cut of one label after the other."""
@@ -270,6 +274,7 @@ def test_intervals_get_narrower_with_rows():
     assert np.ptp(wide.interval(0.5)) < np.ptp(wide.interval(0.95))
 
 
+@pytest.mark.slow
 @given(small_tables())
 def test_sparse_scores_are_cut_as_dense_ones(table):
     y, scores, _ = table

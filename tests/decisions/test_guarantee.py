@@ -57,6 +57,7 @@ def test_a_promise_kept_by_predicting_every_row_says_so():
     assert "3 of 3 labels (1 only by predicting every row)" in str(found)
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 200), st.sampled_from([0.5, 0.7, 0.71, 0.9, 0.95]), st.sampled_from([0.8, 0.95])
 )
@@ -203,7 +204,8 @@ def normal_precision(threshold, share, shift):
     return share * hit / (share * hit + (1 - share) * false)
 
 
-@pytest.mark.parametrize("runs", [300, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", [300, 4000])
 @pytest.mark.parametrize("split", [False, True])
 def test_precision_holds_as_often_as_promised(split, runs):
     rng = np.random.default_rng(0)

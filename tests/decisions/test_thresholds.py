@@ -50,6 +50,7 @@ def data():
 # ------------------------------------------------------------------------- whose scores
 
 
+@pytest.mark.slow
 def test_a_forest_is_tuned_on_its_own_out_of_bag_scores(data):
     X, y = data
     model = LabelThresholds(FOREST, shrinkage=0).fit(X, y)
@@ -73,6 +74,7 @@ def test_every_label_may_have_a_forest_or_bags_of_its_own(data, wrap, inner):
         assert_array_equal(model.thresholds_[[j]], own)
 
 
+@pytest.mark.slow
 def test_a_forest_may_stand_at_the_end_of_a_pipeline(data):
     X, y = data
     behind = make_pipeline(StandardScaler(), FOREST)
@@ -94,6 +96,7 @@ def test_every_label_may_have_a_pipeline_with_a_forest(data, wrap):
     assert_array_equal(model.thresholds_, alone.thresholds_)
 
 
+@pytest.mark.slow
 def test_members_without_probabilities_vote(data):
     X, y = data
     bags = BaggingClassifier(LinearSVC(random_state=0), 40, oob_score=True, random_state=0)
@@ -111,6 +114,7 @@ def test_an_ensemble_of_ours_behind_transformers_is_tuned_on_folds(data):
     assert LabelThresholds(behind, random_state=0).fit(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 def test_sparse_rows_have_the_same_out_of_bag_scores(data):
     X, y = data
     found = [
@@ -119,6 +123,7 @@ def test_sparse_rows_have_the_same_out_of_bag_scores(data):
     assert_array_equal(*found)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @pytest.mark.filterwarnings("ignore:Label .* is present in all:UserWarning")
 @pytest.mark.filterwarnings("ignore:Label not :UserWarning")
@@ -218,6 +223,7 @@ def some_scores(seed):
     return y, rng.integers(11, size=(40, 3)) / 10
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
 def test_the_best_precision_with_recall_enough(seed, least):
     y, scores = some_scores(seed)
@@ -230,6 +236,7 @@ def test_the_best_precision_with_recall_enough(seed, least):
         assert precision == best
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
 def test_the_best_recall_with_precision_enough(seed, least):
     y, scores = some_scores(seed)
@@ -242,6 +249,7 @@ def test_the_best_recall_with_precision_enough(seed, least):
         assert recall == best
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_the_least_cost_by_a_matrix_for_every_label(seed):
     y, scores = some_scores(seed)
@@ -256,6 +264,7 @@ def test_the_least_cost_by_a_matrix_for_every_label(seed):
         assert cost(j, found[j]) == min(cost(j, t) for t in [*scores[:, j], np.inf])
 
 
+@pytest.mark.slow
 def test_equal_costs_for_all_labels_are_one_matrix(data):
     X, y = data
     one, each = (
@@ -265,6 +274,7 @@ def test_equal_costs_for_all_labels_are_one_matrix(data):
     assert_array_equal(one, each)
 
 
+@pytest.mark.slow
 def test_any_function_of_the_counts_is_an_objective(data):
     X, y = data
     by_name = LabelThresholds(FOREST, objective="f1", shrinkage=0).fit(X, y)
@@ -283,6 +293,7 @@ def test_one_label_is_a_table_of_one_column_and_nothing_to_warn_of(data, model):
     assert fitted.predict(X).shape == fitted.predict_proba(X).shape == (len(X), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [FOREST, KNeighborsClassifier(5)], ids=["forest", "neighbors"])
 def test_learners_that_take_no_sparse_labels_learn_from_them_all_the_same(data, learner):
     X, y = data
@@ -295,6 +306,7 @@ def test_learners_that_take_no_sparse_labels_learn_from_them_all_the_same(data, 
     assert_array_equal(named.predict_proba(X), dense.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_a_function_that_is_undefined_somewhere_is_worst_there(data):
     """Precision is 0/0 where a value of the grid predicts nothing."""
     X, y = data
@@ -338,6 +350,7 @@ def test_what_is_no_share_or_no_matrix_is_refused(data):
 # ------------------------------------------------------------------ spread and shrinkage
 
 
+@pytest.mark.slow
 def test_the_spread_is_that_of_the_thresholds_of_the_folds(data):
     X, y = data
     model = LabelThresholds(KNeighborsClassifier(5), random_state=0).fit(X, y)
@@ -349,12 +362,14 @@ def test_the_spread_is_that_of_the_thresholds_of_the_folds(data):
     assert np.isfinite(forest.threshold_spread_).all()
 
 
+@pytest.mark.slow
 def test_training_rows_say_nothing_about_the_spread(data):
     model = LabelThresholds(FOREST, tune_on="train").fit(*data)
     assert np.isnan(model.threshold_spread_).all()
     assert not LabelThresholds(FOREST, objective=None).fit(*data).threshold_spread_.any()
 
 
+@pytest.mark.slow
 def test_a_label_in_one_fold_only_has_no_spread(data):
     X, y = data
     y = y.copy()
@@ -370,6 +385,7 @@ def test_shrinkage_weighs_own_and_common_threshold_by_rows():
     assert_array_equal(shrink_thresholds(own, 0.5, n_positive, 0), own)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_the_common_threshold_is_the_best_for_all_labels_alike(seed):
     y, scores = some_scores(seed)
@@ -389,6 +405,7 @@ def test_the_common_threshold_is_the_best_for_all_labels_alike(seed):
     assert_allclose(mean_f(found), max(map(mean_f, own)))
 
 
+@pytest.mark.slow
 def test_much_shrinkage_is_one_threshold_and_none_is_each_labels_own(data):
     X, y = data
     model = LabelThresholds(FOREST, shrinkage=1e12, shrink_to="pooled").fit(X, y)
@@ -400,6 +417,7 @@ def test_much_shrinkage_is_one_threshold_and_none_is_each_labels_own(data):
     assert_allclose(some, own + (common - own) * 5 / (y.sum(axis=0) + 5), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_conditions_are_not_softened_by_shrinkage(data):
     X, y = data
     rule = PrecisionAtRecall(0.9)

@@ -94,6 +94,7 @@ def test_one_member_gives_the_single_models_scores(data):
     assert_array_equal(model.predict_proba(X), label_scores(single, X))
 
 
+@pytest.mark.slow
 def test_the_score_is_the_mean_of_the_members(data):
     X, Y = data
     model = EMLS(TREE, MLSOL(), random_state=0).fit(X, Y)
@@ -102,6 +103,7 @@ def test_the_score_is_the_mean_of_the_members(data):
     assert_array_equal(model.predict(X), model.predict_proba(X) >= model.thresholds_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_jobs_do_not_matter(data, bootstrap):
     X, Y = data
@@ -151,6 +153,7 @@ def test_every_way_to_find_thresholds(data, threshold, tune_on):
     assert model.predict(X).shape == Y.shape
 
 
+@pytest.mark.slow
 def test_sparse_labels_come_back_sparse(data):
     X, Y = data
     model = EMLS(TREE, MLSOL(), random_state=0).fit(sp.csr_array(X), Y)
@@ -166,6 +169,7 @@ def f_slowly(y, scores, t):
     return 2 * (chosen & y).sum() / both if both else 1.0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 10, 1000]))
 def test_exact_thresholds_are_the_largest_of_the_best(seed, levels):
     rng = np.random.default_rng(seed)
@@ -182,6 +186,7 @@ def test_exact_thresholds_are_the_largest_of_the_best(seed, levels):
         assert found[j] == max(t for t, f in values.items() if f == best)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_the_first_best_of_the_grid_wins_and_exact_is_no_worse(seed):
     rng = np.random.default_rng(seed)
@@ -217,6 +222,7 @@ def test_a_hopeless_label_is_named(data):
         model.fit(data[0], y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.parametrize("n_labels", [1, 2])
 @pytest.mark.parametrize("learner", [TREE, KNeighborsClassifier(3)])
@@ -311,6 +317,7 @@ def test_bags_beside_are_refused_where_they_mean_nothing(options, words):
         model.fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bootstrap", [False, True, "originals"])
 @pytest.mark.parametrize("tune_on", ["train", "cv"])
 def test_ready_training_sets_give_the_same_ensemble(data, bootstrap, tune_on):
@@ -395,6 +402,7 @@ class Careful(BinaryRelevance):
         return self
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapper", [EMLS, LabelThresholds])
 def test_a_learner_of_ours_gets_clean_rows_and_one_derived_from_it_its_own_fit(data, wrapper):
     X, y = data
@@ -427,6 +435,7 @@ def test_clean_rows_are_those_that_a_learner_would_have_made(wrapper):
             assert_array_equal(ours.thresholds_, theirs.thresholds_)
 
 
+@pytest.mark.slow
 def test_stages_are_smaller_ensembles(data):
     X, Y = data
     stages = list(EMLS(TREE, MLSOL(), random_state=1).fit(X, Y).staged_predict_proba(X))
@@ -436,6 +445,7 @@ def test_stages_are_smaller_ensembles(data):
     assert len(stages) == 5
 
 
+@pytest.mark.slow
 def test_a_warm_start_adds_members(monkeypatch, data):
     X, Y = data
     options = {"warm_start": True, "tune_on": "train", "random_state": 1}
@@ -547,6 +557,7 @@ def test_a_training_set_may_bring_its_neighbors(data):
     assert_array_equal(model.predict_proba(X), MLkNN().fit(X, Y).predict_proba(X))
 
 
+@pytest.mark.slow
 def test_a_warm_start_refuses_fewer_members(data):
     model = EMLS(TREE, MLSOL(), n_estimators=3, warm_start=True, random_state=1).fit(*data)
     with pytest.raises(InputError, match="n_estimators=2"):

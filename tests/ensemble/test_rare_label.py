@@ -268,6 +268,7 @@ def mixed_frame(n, seed):
     return frame, y
 
 
+@pytest.mark.slow
 def test_takes_frames_with_categories_and_gaps():
     frame, y = mixed_frame(90, 0)
     model = RareLabelClassifier(n_estimators=10, random_state=0).fit(frame, y)
@@ -279,6 +280,7 @@ def test_takes_frames_with_categories_and_gaps():
     assert np.isfinite(model.predict_proba(unknown)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacking", [0, 20])
 def test_a_new_category_counts_as_missing(lacking):
     rng = np.random.default_rng(0)
@@ -293,6 +295,7 @@ def test_a_new_category_counts_as_missing(lacking):
     assert (scores[0] == scores[2]).all() == (lacking == 0)
 
 
+@pytest.mark.slow
 def test_decisions_name_labels_of_sets(data):
     X, y = data
     names = [[f"l{j}" for j in np.flatnonzero(row)] for row in y]
@@ -301,6 +304,7 @@ def test_decisions_name_labels_of_sets(data):
     assert "l0" in model.label_names_
 
 
+@pytest.mark.slow
 def test_text_is_encoded_sparse_in_any_container():
     X, y = make_multilabel_imbalanced(150, 300, 8, sparse=True, density=0.04, random_state=0)
     ours = RareLabelClassifier(n_estimators=5, random_state=0).fit(X, y)
@@ -309,6 +313,7 @@ def test_text_is_encoded_sparse_in_any_container():
     assert_allclose(ours.predict_proba(X), dense.predict_proba(X.toarray()), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_decisions_are_those_of_the_default_rule_on_rows_left_out(data, model):
     X, y = data
     found = find_thresholds(y.astype(int), model.oob_decision_function_)
@@ -329,6 +334,7 @@ def test_scores_are_the_weighted_mean_of_the_parts(data, model):
     assert_allclose(model.predict_proba(X)[:, model._learned], expected)
 
 
+@pytest.mark.slow
 def test_scores_of_rows_left_out_are_not_those_of_training_rows(data):
     X, y = data
     noise = np.random.default_rng(0).normal(size=X.shape)
@@ -341,6 +347,7 @@ def test_scores_of_rows_left_out_are_not_those_of_training_rows(data):
     assert abs(gap[1] - apart) < 0.01
 
 
+@pytest.mark.slow
 def test_weights_matter(data, model):
     X, y = data
     weight = np.where(y[:, 0] > 0, 5.0, 1.0)
@@ -348,6 +355,7 @@ def test_weights_matter(data, model):
     assert heavy.predict_proba(X)[:, 0].mean() > model.predict_proba(X)[:, 0].mean()
 
 
+@pytest.mark.slow
 def test_sparse_rows_with_gaps_are_filled():
     X, y = make_multilabel_imbalanced(90, 120, 4, sparse=True, density=0.2, random_state=0)
     X = sp.csr_array(X)
@@ -356,6 +364,7 @@ def test_sparse_rows_with_gaps_are_filled():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.slow
 def test_scores_of_rows_that_every_tree_saw_are_those_of_other_parts():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5)), (rng.random((200, 2)) < 0.4).astype(int)  # pure noise
@@ -396,6 +405,7 @@ def test_missing_cells_of_sparse_tables_are_no_stored_zeros():
     assert table.data.all()
 
 
+@pytest.mark.slow
 def test_a_label_known_in_two_rows_has_finite_scores():
     X, y = make_multilabel_imbalanced(90, 6, 4, random_state=0)
     y = y.astype(float)
@@ -422,6 +432,7 @@ def test_known_cells_are_better_than_unknown_cells_taken_for_absent():
     assert losses[0] < losses[1]
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_are_named():
     X, y = make_multilabel_imbalanced(60, 3, 2, random_state=0)
     frame = pd.DataFrame(X, columns=list("abc")).assign(kind=pd.Categorical(["u", "v"] * 30))

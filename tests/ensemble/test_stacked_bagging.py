@@ -54,6 +54,7 @@ class Remembering(MLSOL):
         return draw
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 20))
 def test_nothing_that_a_member_sees_descends_from_a_row_outside_its_bag(seed):
     X, Y = make_multilabel_imbalanced(90, 4, 3, random_state=seed)
@@ -83,6 +84,7 @@ def test_all_bags_share_one_search(monkeypatch, data):
     assert len(searches) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [MLSMOTE(), MLROS(), None], ids=str)
 def test_other_samplers_see_the_bag_alone(data, sampler):
     X, Y = data
@@ -113,6 +115,7 @@ def test_rows_outside_bags_within_are_out_of_bag(data):
 # --------------------------------------------------------------------------------------- features
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 3), (2, 2), (0.01, 1), (1.0, 6)])
 def test_members_see_their_own_features(data, share, expected):
     X, Y = data
@@ -126,6 +129,7 @@ def test_members_see_their_own_features(data, share, expected):
     assert_allclose(model.predict_proba(X), np.mean(members, axis=0), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_share_of_one_changes_nothing(data):
     X, Y = data
     plain = EMLS(TREE, MLSOL(), random_state=0).fit(X, Y)
@@ -138,6 +142,7 @@ def test_more_features_than_there_are_are_refused(data):
         EMLS(TREE, max_features=7).fit(*data)
 
 
+@pytest.mark.slow
 def test_ready_sets_bring_their_features(data):
     X, Y = data
     sets = draw_training_sets(MLSOL(), X, Y, max_features=0.5, random_state=0)
@@ -146,6 +151,7 @@ def test_ready_sets_bring_their_features(data):
     assert_array_equal(ready.predict_proba(X), own.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_a_warm_start_keeps_the_features_of_members(data):
     X, Y = data
     model = EMLS(TREE, MLSOL(), n_estimators=2, max_features=0.5, warm_start=True, random_state=0)
@@ -154,6 +160,7 @@ def test_a_warm_start_keeps_the_features_of_members(data):
     assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [[4, 5], ["e", "f"], [False] * 4 + [True] * 2], ids=str)
 def test_nominal_features_are_counted_among_those_that_a_member_sees(name):
     X, Y = make_multilabel_imbalanced(120, 6, 3, n_categorical=2, random_state=0)
@@ -166,6 +173,7 @@ def test_nominal_features_are_counted_among_those_that_a_member_sees(name):
     assert model.predict_proba(frame).shape == Y.shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [BinaryRelevance(), MLkNN(n_neighbors=3)], ids=str)
 def test_categories_of_frames_follow_their_columns(learner):
     X, Y = make_multilabel_imbalanced(120, 6, 3, n_categorical=3, random_state=0)
@@ -252,6 +260,7 @@ def regression(X, y, C, given):
     return minimize(loss, start, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}).x
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_computed_by_hand():
     X, Y = make_multilabel_imbalanced(90, 5, 4, random_state=1)
     Y = np.column_stack([Y, np.arange(90) == 30, np.arange(90) % 45 == 0])
@@ -294,6 +303,7 @@ def test_the_second_level_learns_from_known_cells(weighted):
         assert_allclose(found.intercept[j], intercept, atol=2e-3)
 
 
+@pytest.mark.slow
 @given(rows=st.integers(4, 3000), share=st.floats(0, 1))
 def test_the_second_level_has_a_weight_that_grows_with_the_rarer_class(rows, share):
     """None without rows, one half in the limit; a label and its absence are alike."""
@@ -305,6 +315,7 @@ def test_the_second_level_has_a_weight_that_grows_with_the_rarer_class(rows, sha
     assert most == rows // 2 / (rows // 2 + 5) / 2
 
 
+@pytest.mark.slow
 def test_a_rare_label_is_drawn_to_what_scores_say_of_their_own_labels():
     """And not to its prevalence: its own score counts nearly as much as that of frequent ones."""
     rng = np.random.default_rng(0)
@@ -343,6 +354,7 @@ def test_what_is_given_beside_a_regression_is_what_it_need_not_learn() -> None:
     np.testing.assert_allclose(same, intercept, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_out_of_bag_scores_of_noise_know_nothing(seed):
     """Thirty labels that nothing explains, in sixty rows: enough to learn them by heart."""
@@ -357,6 +369,7 @@ def test_out_of_bag_scores_of_noise_know_nothing(seed):
     assert_allclose(known.scores, model.oob_decision_function_[judged])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
 def test_labels_of_two_rows_may_have_a_second_level(data):
     """Folds without such a label's rows, or rows that all have it, leave its scores alone."""
@@ -370,6 +383,7 @@ def test_labels_of_two_rows_may_have_a_second_level(data):
     assert ((judged >= 0) & (judged <= 1)).all()
 
 
+@pytest.mark.slow
 def test_without_a_second_level_the_scores_are_the_members_mean(data):
     X, Y = data
     options = {"max_features": 0.7, "random_state": 0}
@@ -380,6 +394,7 @@ def test_without_a_second_level_the_scores_are_the_members_mean(data):
     assert alone.coef_.shape == (0, 4)
 
 
+@pytest.mark.slow
 def test_out_of_bag_scores_are_kept_where_asked_for(data):
     X, Y = data
     model = StackedBagging(TREE, MLSOL(), n_estimators=2, oob_score=True, random_state=0).fit(X, Y)
@@ -393,6 +408,7 @@ def test_out_of_bag_scores_are_kept_where_asked_for(data):
     assert not hasattr(clone(model).set_params(oob_score=False).fit(X, Y), "oob_decision_function_")
 
 
+@pytest.mark.slow
 def test_a_label_with_one_score_for_all_rows_tells_nothing():
     """Means of 0.1 differ by rounding, which must not become the unit of what is said of others."""
     X, Y = make_multilabel_imbalanced(100, 4, 3, random_state=0)
@@ -408,6 +424,7 @@ def test_a_label_with_one_score_for_all_rows_tells_nothing():
     assert_allclose(near[:, :2], far[:, :2], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_stages_end_with_the_ensemble(data):
     X, Y = data
     model = MLSOLBagging(TREE, n_estimators=3, random_state=0).fit(X, Y)
@@ -416,6 +433,7 @@ def test_stages_end_with_the_ensemble(data):
     assert_array_equal(stages[-1], model.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_a_label_that_follows_another_gains_from_it():
     """Two labels are one feature behind noise of their own, so that each tells of the other."""
     rng = np.random.default_rng(0)
@@ -428,6 +446,7 @@ def test_a_label_that_follows_another_gains_from_it():
 # ------------------------------------------------------------------------------------- thresholds
 
 
+@pytest.mark.slow
 def test_thresholds_come_from_out_of_bag_scores(data):
     X, Y = data
     model = MLSOLBagging(TREE, oob_score=True, random_state=0).fit(X, Y)
@@ -454,6 +473,7 @@ def test_thresholds_come_from_out_of_bag_scores(data):
 # --------------------------------------------------------------------------------- laws of fitting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [TREE, MLkNN(n_neighbors=3)], ids=str)
 def test_jobs_do_not_matter(data, learner):
     X, Y = data
@@ -462,6 +482,7 @@ def test_jobs_do_not_matter(data, learner):
     assert_array_equal(one.thresholds_, two.thresholds_)
 
 
+@pytest.mark.slow
 def test_containers_do_not_matter(data):
     X, Y = data
     X = np.round(X, 1)
@@ -482,6 +503,7 @@ def test_containers_do_not_matter(data):
     )
 
 
+@pytest.mark.slow
 def test_sparse_rows_are_never_made_dense(monkeypatch):
     X, Y = make_multilabel_imbalanced(150, 60, 4, sparse=True, random_state=0)
     toarray = sp.csr_array.toarray
@@ -495,6 +517,7 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
     assert model.predict(X).shape == Y.shape
 
 
+@pytest.mark.slow
 def test_seeds_matter_and_repeat(data):
     X, Y = data
     fitted = [MLSOLBagging(TREE, random_state=seed).fit(X, Y) for seed in (0, 0, 1)]
@@ -503,6 +526,7 @@ def test_seeds_matter_and_repeat(data):
     assert (first != other).any()
 
 
+@pytest.mark.slow
 def test_weights_reach_members_and_second_level(data):
     X, Y = data
     twice = np.full(len(X), 2.0)
@@ -540,6 +564,7 @@ def test_one_label_is_learned(data):
     assert model.coef_.shape == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [BinaryRelevance(), MLkNN(n_neighbors=3)], ids=str)
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
 def test_constant_and_single_positive_labels_keep_their_scores(data, learner):
@@ -560,6 +585,7 @@ def test_a_classifier_of_scikit_learn_may_miss_a_label_in_a_bag(data):
     assert model.predict_proba(X).shape == Y.shape
 
 
+@pytest.mark.slow
 def test_rows_that_all_members_saw_decide_nothing_out_of_bag(data):
     X, Y = data
     sets = [

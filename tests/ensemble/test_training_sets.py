@@ -64,6 +64,7 @@ def count_validations(call):
     return tuple(seen[name] for name in ("validate_features", "validate_labels"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -55,6 +55,8 @@ ON_PUBLISHED = {*chain(*map(cases_on, PUBLISHED))}
 
 def is_slow(name):
     """Say which cases are slow: trees on missing values have kernels of their own to compile."""
+    if name.startswith(("ensemble.MLSOLBagging", "learners.MCE")):
+        return True
     if name.startswith("ensemble.RareLabelClassifier"):  # six models inside
         return not name.endswith((" on dense", " on mixed"))
     return name.endswith("on missing")
@@ -156,6 +158,7 @@ def test_any_number_of_threads_gives_the_golden_result(package, name, threads):
 # --------------------------------------------------------------------------- the golden file itself
 
 
+@pytest.mark.slow
 def test_a_fingerprint_tells_results_apart_but_not_processors():
     values = np.random.default_rng(0).random((150, 60))
     golden = fingerprint(values)

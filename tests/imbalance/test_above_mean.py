@@ -40,6 +40,7 @@ def signs(ratios):
     return [np.nan if r is None else (r > mean) - (r < mean) for r in ratios]
 
 
+@pytest.mark.slow
 @many
 @given(st.one_of(some_counts, counts_at_their_mean()))
 @example([66, 60, 55])
@@ -49,6 +50,7 @@ def test_irlbl_against_its_mean(counts):
     assert_array_equal(irlbl_against_mean(np.array(counts)), signs(ratios))
 
 
+@pytest.mark.slow
 @many
 @given(st.one_of(some_counts, counts_at_their_mean()), st.integers(0, 50))
 def test_imr_against_its_mean(counts, more):
@@ -58,6 +60,7 @@ def test_imr_against_its_mean(counts, more):
     assert_array_equal(imr_against_mean(np.array(counts), n), signs(ratios))
 
 
+@pytest.mark.slow
 @many
 @given(st.one_of(some_counts, counts_at_their_mean()), st.data())
 def test_any_ratio_of_counts_against_the_mean(counts, data):
@@ -82,6 +85,7 @@ def test_ten_thousand_labels_in_a_million_rows():
     assert mean_ir_of_counts(counts).whole == int(np.mean(counts.max() / counts))
 
 
+@pytest.mark.slow
 @many
 @given(
     arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 8)), elements=st.integers(0, 1))

@@ -98,6 +98,7 @@ def labeled_neighborhoods(draw, min_k=1, max_k=10):
     return Y, np.argsort(distance, axis=1, kind="stable")[:, :k]
 
 
+@pytest.mark.slow
 @many
 @given(labeled_neighborhoods(), st.sampled_from(["paper", "mulan"]))
 def test_it_is_what_the_paper_says(data, rule):
@@ -120,6 +121,7 @@ def test_it_is_what_the_paper_says(data, rule):
     assert_array_equal(local.type_counts, counts)
 
 
+@pytest.mark.slow
 @many
 @given(labeled_neighborhoods(min_k=4))
 def test_the_two_rules_differ_only_by_rare_cells_that_become_borderline(data):
@@ -133,6 +135,7 @@ def test_the_two_rules_differ_only_by_rare_cells_that_become_borderline(data):
     assert (mulan.types.data[differ] == RR).all()
 
 
+@pytest.mark.slow
 @many
 @given(labeled_neighborhoods())
 def test_a_label_counts_the_same_whichever_way_it_is_coded(data):
@@ -148,6 +151,7 @@ def test_a_label_counts_the_same_whichever_way_it_is_coded(data):
     assert_array_equal(one.weights, other.weights)
 
 
+@pytest.mark.slow
 @many
 @given(labeled_neighborhoods(), st.integers(0, 1000))
 def test_order_of_rows_and_labels_does_not_matter(data, seed):
@@ -162,6 +166,7 @@ def test_order_of_rows_and_labels_does_not_matter(data, seed):
     assert_allclose(there.weights, here.weights[rows], atol=1e-14)
 
 
+@pytest.mark.slow
 @many
 @given(labeled_neighborhoods())
 def test_every_label_that_gives_weight_gives_one(data):
@@ -181,6 +186,7 @@ def test_fewer_than_four_neighbors_leave_nothing_rare(data):
     assert not (local_distribution(Y, around(neighbors)).types.data == RR).any()
 
 
+@pytest.mark.slow
 @given(labeled_neighborhoods())
 def test_plain_sum_is_equation_two(data):
     Y, neighbors = data

@@ -76,6 +76,7 @@ HOLES = given(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["paper", "mulan"])
 @HOLES
 def test_the_loop_has_the_same_cells(variant, seed, q, k, share):
@@ -94,6 +95,7 @@ def test_the_loop_has_the_same_cells(variant, seed, q, k, share):
     assert_allclose(local.weights, w, atol=1e-12)
 
 
+@pytest.mark.slow
 @HOLES
 def test_synthetic_labels_equal_the_loop(seed, q, k, share):
     X, y, rng = make(seed, q, share)

@@ -75,6 +75,7 @@ def varying(Y):
     return np.where(Y.all(axis=0), 0, Y)
 
 
+@pytest.mark.slow
 @many
 @given(labels, st.integers(0, 5))
 def test_constant_labels_change_no_measure_of_imbalance(Y, place):
@@ -91,6 +92,7 @@ def test_constant_labels_change_no_measure_of_imbalance(Y, place):
             assert_array_equal(np.delete(found, place), getattr(imbalance, measure)(Y), measure)
 
 
+@pytest.mark.slow
 @many
 @given(labels)
 def test_ratios_follow_their_formulas(Y):
@@ -111,6 +113,7 @@ def test_ratios_follow_their_formulas(Y):
     assert imbalance.density(Y) == pytest.approx(Y.mean())
 
 
+@pytest.mark.slow
 @many
 @given(labels)
 def test_scumble_follows_its_formula(Y):
@@ -126,6 +129,7 @@ def test_scumble_follows_its_formula(Y):
         assert math.isnan(imbalance.scumble_cv(Y))
 
 
+@pytest.mark.slow
 @many
 @given(labels)
 def test_scumble_is_zero_exactly_where_the_labels_of_a_row_are_equally_frequent(Y):
@@ -136,6 +140,7 @@ def test_scumble_is_zero_exactly_where_the_labels_of_a_row_are_equally_frequent(
     assert ((value >= 0) & (value < 1)).all()
 
 
+@pytest.mark.slow
 @many
 @given(labels, st.randoms(use_true_random=False))
 def test_order_of_rows_and_labels_does_not_matter(Y, random):
@@ -154,6 +159,7 @@ def test_order_of_rows_and_labels_does_not_matter(Y, random):
     assert len(imbalance.labelsets(mixed)) == len(imbalance.labelsets(Y))
 
 
+@pytest.mark.slow
 @many
 @given(labels)
 def test_two_copies_of_the_data_are_as_imbalanced_as_one(Y):
@@ -163,6 +169,7 @@ def test_two_copies_of_the_data_are_as_imbalanced_as_one(Y):
     assert_allclose(imbalance.scumble(twice), imbalance.scumble(Y), atol=1e-12)
 
 
+@pytest.mark.slow
 @many
 @given(labels)
 def test_labelsets_are_the_distinct_rows_most_frequent_first(Y):
@@ -177,6 +184,7 @@ def test_labelsets_are_the_distinct_rows_most_frequent_first(Y):
     assert found.share_single == np.mean([rows.count(row) == 1 for row in sets])
 
 
+@pytest.mark.slow
 def test_many_labels_in_a_row_do_not_overflow():
     Y = np.ones((4, 4000), dtype=np.int8)
     Y[1:, 1:] = 0
@@ -197,6 +205,7 @@ def test_no_label_at_all_is_nan_without_a_warning(empty):
     assert len(imbalance.labelsets(empty)) == 1
 
 
+@pytest.mark.slow
 @many
 @given(st.lists(st.integers(1, 30), min_size=3, max_size=12), st.randoms(use_true_random=False))
 def test_means_do_not_depend_on_the_order_of_labels(counts, chance):

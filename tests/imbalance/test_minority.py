@@ -1,6 +1,7 @@
 """The minority matrix: Y's column where ones are rare, 1 - Y where they are not."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -14,6 +15,7 @@ labels = st.tuples(st.integers(1, 12), st.integers(1, 8)).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(labels)
 def test_marks_the_rarer_value_of_every_label_and_a_tie_is_for_one(Y):
     clean = csr_array(Y)

@@ -210,6 +210,7 @@ def test_the_page_holds_the_profile():
         assert shown == dict(zip(types.indices.tolist(), types.data.tolist()))
 
 
+@pytest.mark.slow
 def test_a_page_is_small_at_ten_thousand_labels():
     rng = np.random.default_rng(0)
     n, q = 3_000, 10_000
@@ -255,6 +256,7 @@ def test_a_wide_column_is_named():
     assert both["dominant"] == "columns 'income', 'c'"
 
 
+@pytest.mark.slow
 def test_the_page_describes_and_leaves_advice_to_advise():
     labels = [["a"] * (i % 2) + ["b"] * (i % 9 == 0) for i in range(80)]
     page = unescape(profile(X, labels).to_html())

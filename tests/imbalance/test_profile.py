@@ -124,6 +124,7 @@ def test_one_constant_label_is_no_plural(named):
     assert "1 constant label: never" in str(named)
 
 
+@pytest.mark.slow
 def test_text_is_aligned_and_shortened():
     many = np.zeros((40, 300), dtype=np.int8)
     many[np.arange(40), np.arange(40)] = 1

@@ -139,6 +139,7 @@ def their_rows(indptr, indices, hole_indptr, hole_indices, n, label, other, want
     return np.concatenate(rows), np.concatenate(classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flags", "emotions"])
 def test_cocoa(name, authors_folds, monkeypatch):
     monkeypatch.setattr(cocoa, "draw_couples", their_couples)
@@ -205,10 +206,8 @@ def squared_distances(A, B, low, width, nominal):
     return total
 
 
-@pytest.mark.parametrize(
-    ("name", "n_folds"),
-    [("flags", 10), ("genbase", 2), pytest.param("enron", 2, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n_folds"), [("flags", 10), ("genbase", 2), ("enron", 2)])
 def test_mlknn(name, n_folds, authors_folds):
     """Nominal features make many rows equally near: with the program's choice among them, and
     the rows in its order, all figures are equal, but for F where a probability is exactly 0.5."""

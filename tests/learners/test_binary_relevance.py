@@ -51,6 +51,7 @@ def test_the_default_estimator_is_c45(small):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(random_state=0)], ids=str)
 def test_containers_and_threads_agree(estimator, small):
     X, Y, new = small
@@ -186,6 +187,7 @@ def test_other_estimators_get_the_rows_as_they_came(kind, small):
     learner.predict(kind(new))
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(BinaryRelevance(), "sure")
 
@@ -202,6 +204,7 @@ def test_equals_the_authors_program_in_every_fold(name, authors_folds):
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_frames_equal_the_authors_program_too(authors_folds):
     for fold in authors_folds("flags", "BR"):

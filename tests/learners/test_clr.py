@@ -112,6 +112,7 @@ def test_labels_that_are_all_equal_have_no_pairs(small):
     np.testing.assert_array_equal(learner.predict_proba(new), expected.repeat(3, axis=1) / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, RidgeClassifier()], ids=str)
 def test_blocks_threads_and_containers_do_not_matter(estimator, small, monkeypatch):
     X, Y, new = small
@@ -128,6 +129,7 @@ def test_blocks_threads_and_containers_do_not_matter(estimator, small, monkeypat
     )
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(CalibratedLabelRanking(), "own_rule", "sure")
 

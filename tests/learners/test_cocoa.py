@@ -32,6 +32,7 @@ def test_couples_are_different_other_labels(q, K):
         assert {*couples[j].tolist()} <= {*range(q)}
 
 
+@pytest.mark.slow
 def test_every_other_label_is_equally_likely():
     rng = np.random.default_rng(1)
     counts = np.zeros((5, 5))
@@ -42,6 +43,7 @@ def test_every_other_label_is_equally_likely():
     assert np.all(abs(off_diagonal - 1000) < 5 * np.sqrt(2000 * 0.25))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_problems_are_balanced_and_their_classes_true(seed):
     rng = np.random.default_rng(seed)
@@ -61,6 +63,7 @@ def test_problems_are_balanced_and_their_classes_true(seed):
             np.testing.assert_array_equal(present, np.unique(expected))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_rows_of_a_problem_know_its_labels(seed, share):
     rng = np.random.default_rng(seed)
@@ -162,6 +165,7 @@ def test_thresholds_maximise_f_on_all_training_rows(search, variant, small):
     np.testing.assert_array_equal(learner.predict(new), scores > learner.thresholds_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["paper", "mulan"])
 @pytest.mark.parametrize("estimator", [None, SKLEARN_TREE, RidgeClassifier()], ids=str)
 def test_constant_labels_are_predicted_as_they_were(estimator, variant, small):
@@ -173,6 +177,7 @@ def test_constant_labels_are_predicted_as_they_were(estimator, variant, small):
     assert np.all(predicted.toarray()[:, 4:] == [0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, SKLEARN_TREE], ids=str)
 def test_containers_and_threads_agree(estimator, small):
     X, Y, new = small
@@ -192,6 +197,7 @@ def test_one_label_has_no_couples(small):
     assert learner.predict_proba(new).shape == (40, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(COCOA(random_state=0), "own_rule", "draws_rows")

@@ -75,6 +75,7 @@ def fit_link(model, X, y, nominal, d, t):
     return ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("kind", [ECC, ECCRU])
 @pytest.mark.parametrize("features", ["true", "predicted"])
@@ -87,6 +88,7 @@ def test_equals_the_definition(estimator, kind, features, small, drawn):
     assert np.all(learner.predict(new)[:, 4:] == [0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS[::3], ids=str)
 @pytest.mark.parametrize("kind", [ECC, ECCRU])
 @pytest.mark.parametrize("features", ["true", "predicted"])
@@ -110,6 +112,7 @@ def draws(n_chains, q, n):
         yield stream.permutation(q), stream.integers(n, size=n)
 
 
+@pytest.mark.slow
 def test_a_chain_does_not_vote_against_a_label_that_its_bag_does_not_know():
     present = np.array([1, -1, -1, 0, 0], dtype=np.int8)
     plan = ChainPlan(np.arange(1), np.array([1, 2, 1]), np.random.default_rng(0), False)
@@ -180,6 +183,7 @@ def test_one_chain_equals_scikit_learns(small):
     np.testing.assert_allclose(scores, chain.predict_proba(new), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(min_samples_leaf=3)], ids=str)
 @pytest.mark.parametrize("kind", [ECC, ECCRU])
 def test_containers_and_threads_agree(estimator, kind, small):
@@ -243,6 +247,7 @@ def test_cardinality_predicts_about_as_many_labels_as_there_are():
     np.testing.assert_array_equal(alone.predict(X[:1]), Y[:1])  # no row is left out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(ECC(n_estimators=3, random_state=0), "sure", "draws_rows")

@@ -144,6 +144,7 @@ def test_thresholds_maximise_f_on_all_training_rows(search, variant, estimator, 
     np.testing.assert_array_equal(learner.predict(new), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     learner = ECCRU3(n_estimators=3, random_state=0)

@@ -16,6 +16,7 @@ from labelance.testing import sampler_data
 SHARE = DummyClassifier(strategy="prior")
 
 
+@pytest.mark.slow
 def test_by_hand():
     """Of 10 rows the labels have 4, 6, 1 and none."""
     X, y = np.arange(10.0)[:, None], np.zeros((10, 4), dtype=int)
@@ -103,6 +104,7 @@ def test_parameters_set_after_fit_change_no_score():
     np.testing.assert_array_equal(learner.set_params(n_estimators=8).predict_proba(X), scores)
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     # An odd number of members: no score is exactly 0.5, which scikit-learn takes for absent.
     pass_scikit_learn_checks(IRUS(n_estimators=3, random_state=0), "draws_rows")

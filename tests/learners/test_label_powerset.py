@@ -43,6 +43,7 @@ def test_scores_and_labels_by_the_definition(estimator, small):
         np.testing.assert_array_equal(learner.predict(new), winners)
 
 
+@pytest.mark.slow
 @given(
     arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1))
 )
@@ -77,6 +78,7 @@ def test_a_tie_goes_to_the_lowest_labelset():
     assert learner.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
 
 
+@pytest.mark.slow
 def test_blocks_of_rows_do_not_matter(small, monkeypatch):
     X, Y, new = small
     learner = LabelPowerset(proba="winner").fit(X, Y)
@@ -95,5 +97,6 @@ def test_a_classifier_without_probabilities_decides(small):
     np.testing.assert_array_equal(learner.predict_proba(new), learner.predict(new))
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(LabelPowerset(), "sure")

@@ -66,7 +66,17 @@ def exempt(learner):
     return {}
 
 
-@parametrize_with_learner_checks(LEARNERS, expected_failures=exempt)
+LAWS = parametrize_with_learner_checks(LEARNERS, expected_failures=exempt)
+DEAR = ("learns_from_hostile_data", "works_in_cross_val_predict")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        case._replace(marks=[*case.marks, pytest.mark.slow]) if case.id.endswith(DEAR) else case
+        for case in LAWS.args[1]
+    ],
+)
 def test_learner_obeys_the_law(check):
     check()
 
@@ -87,13 +97,14 @@ GUARANTEED = RecallGuarantee(BinaryRelevance(), recall=0.6, too_few="never", ran
 BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "cannot"),
     [
         (CLONES, ["sure"]),
-        pytest.param(BAGS, ["own_rule", "sure", "draws_rows"], marks=pytest.mark.slow),
-        pytest.param(STACKED, ["own_rule", "draws_rows"], marks=pytest.mark.slow),
-        pytest.param(DEFAULT, ["own_rule", "draws_rows"], marks=pytest.mark.slow),
+        (BAGS, ["own_rule", "sure", "draws_rows"]),
+        (STACKED, ["own_rule", "draws_rows"]),
+        (DEFAULT, ["own_rule", "draws_rows"]),
         (TUNED, ["own_rule", "sure", "draws_rows"]),
         (GUARANTEED, ["sure", "draws_rows"]),
         (BUDGET, ["sure"]),

@@ -16,6 +16,7 @@ from labelance.testing import sampler_data
 SHARE = DummyClassifier(strategy="prior")
 
 
+@pytest.mark.slow
 def test_by_hand():
     """Five rows, one with the label; a member learns from four and is asked about the fifth.
 
@@ -46,6 +47,7 @@ def g_mean(y, predicted):
     return np.sqrt(predicted[y == 1].mean() * (~predicted)[y == 0].mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share_unknown", [0, 0.3])
 def test_thresholds_have_the_largest_g_mean_on_scores_of_rows_left_out(share_unknown):
     X, y = sampler_data(n=150)
@@ -69,6 +71,7 @@ def test_members_learn_a_label_from_the_rows_in_which_it_is_known():
         np.testing.assert_allclose(shares, np.nanmean(y[learn], axis=0))
 
 
+@pytest.mark.slow
 def test_members_do_not_vote_against_a_label_that_none_of_their_rows_knows():
     X, y = sampler_data(n=40)
     y = y.astype(float)
@@ -81,6 +84,7 @@ def test_members_do_not_vote_against_a_label_that_none_of_their_rows_knows():
     np.testing.assert_array_equal(learner.oob_scores_[left_out[:, 0], 0], 1)
 
 
+@pytest.mark.slow
 def test_prediction_walks_through_the_members():
     """A slow loop over rows: features and confidences, projected, and asked member by member."""
     X, y = sampler_data(n=80)
@@ -95,6 +99,7 @@ def test_prediction_walks_through_the_members():
         np.testing.assert_allclose(found, (mean / t) / (mean / t + (1 - mean) / (1 - t)))
 
 
+@pytest.mark.slow
 def test_confidences_are_blended_in_more_often_by_later_members():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
@@ -151,6 +156,7 @@ def test_parameters_set_after_fit_change_no_score():
     np.testing.assert_array_equal(learner.set_params(n_estimators=8).predict_proba(X), scores)
 
 
+@pytest.mark.slow
 def test_thresholds_count_weights_that_the_estimator_does_not_ask_for():
     X, y = sampler_data(n=150)
     weight = np.random.default_rng(0).exponential(size=150) ** 3 + 0.01
@@ -164,5 +170,6 @@ def test_thresholds_count_weights_that_the_estimator_does_not_ask_for():
     np.testing.assert_allclose(learner.thresholds_, expected, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(MCE(n_estimators=2, random_state=0), "own_rule", "draws_rows")

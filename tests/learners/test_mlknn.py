@@ -55,6 +55,7 @@ def posteriors_by_loops(X, Y, new, k, s):
     return scores
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([0.5, 1, 3]))
 def test_equals_the_definition(seed, k, s):
@@ -86,6 +87,7 @@ def exact_posteriors(y, e, k, s):
     return [present / (present + absent) for absent, present in zip(*joint)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("s", [0.1, 0.5, 1, 2, 3, 7.25])
 def test_posteriors_are_on_the_side_of_a_half_where_fractions_are(s):
     ties, rng = 0, np.random.default_rng(0)
@@ -114,6 +116,7 @@ def test_tiny_numbers_have_the_posteriors_of_ordinary_ones(small):
         np.testing.assert_array_equal(tiny, expected)
 
 
+@pytest.mark.slow
 def test_containers_and_threads_agree(small):
     X, Y, new = small
     expected = MLkNN(scale="range").fit(X, Y).predict_proba(new)
@@ -185,6 +188,7 @@ def test_a_new_category_differs_from_all_others():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(MLkNN(n_neighbors=3), "few_rows")  # there are checks with ten rows

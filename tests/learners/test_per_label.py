@@ -44,6 +44,7 @@ def fill_up(y, ratio):
     return {rare: max(counts[rare], int(ratio * counts.max()))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_matrix])
 def test_it_is_a_pipeline_for_every_label(container):
     X, y = sampler_data()
@@ -141,6 +142,7 @@ def test_without_a_change_of_rows_it_is_binary_relevance():
     np.testing.assert_array_equal(PerLabel(Nothing()).fit(X, y).predict_proba(X), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_a_label_gets_the_rows_made_for_it(container):
     """The paper's UCLSO: one clustering, and a balanced training set for every label."""
@@ -174,5 +176,6 @@ def test_rows_made_for_a_label_join_those_in_which_it_is_known():
     assert n_compared > 0
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(PerLabel(random_state=0), "sure")

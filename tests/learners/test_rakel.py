@@ -33,6 +33,7 @@ def test_sets_are_different_and_as_many_as_asked_or_there_are(q, data):
     assert drawn.max() < q
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 12])  # few: drawn again if known; many: from the list of all
 def test_all_sets_are_equally_likely(n):
     rng, repeats = np.random.default_rng(0), 1500
@@ -45,6 +46,7 @@ def test_all_sets_are_equally_likely(n):
     assert np.all(np.abs(np.array(list(count.values())) - repeats * share) < 4.5 * spread)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.05, 0.95))
 def test_the_problem_of_a_set_is_the_label_powerset_of_its_labels(seed, k, density):
     rng = np.random.default_rng(seed)
@@ -133,6 +135,7 @@ def test_one_labelset_in_all_rows_ends(estimator, small):
     np.testing.assert_array_equal(learner.predict(new), Y[: len(new)])
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything(small):
     """Also what the estimators draw, with any number of threads."""
     X, Y, new = small
@@ -155,6 +158,7 @@ def test_sets_too_large_to_number_are_refused():
         RAkEL(labelset_size=70, n_estimators=3).fit(np.eye(5), Y)
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(RAkEL(random_state=0), "sure")
 
@@ -210,6 +214,7 @@ def test_with_their_sets_and_no_ties_equals_the_authors_program(authors_folds, m
         np.testing.assert_allclose(figures, fold.figures, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["flags", "emotions"])
 def test_with_their_sets_only_coins_differ(name, authors_folds, monkeypatch):

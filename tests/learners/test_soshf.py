@@ -256,6 +256,7 @@ def test_words_and_missing_values_are_refused(small):
         SOSHF(2).fit(X, Y).predict(holes)
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks(pass_scikit_learn_checks):
     pass_scikit_learn_checks(SOSHF(n_estimators=5, random_state=0), "sure")
 

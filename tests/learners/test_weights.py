@@ -82,10 +82,9 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REDUCTIONS.values(), ids=REDUCTIONS)
-@pytest.mark.parametrize(
-    "class_weight", ["balanced", pytest.param({0: 1, 1: 3}, marks=pytest.mark.slow)], ids=str
-)
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 3}], ids=str)
 def test_weights_of_rows_and_of_classes_work_together(kind, class_weight):
     """The laws of weights hold for every kind of class weights; without any, see test_laws."""
     learner = kind(C45Classifier(class_weight=class_weight))
@@ -149,6 +148,7 @@ class Noted(BinaryRelevance):
         super()._fit(data, X, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "bootstrap"),
     [
@@ -176,6 +176,7 @@ def test_new_rows_of_a_sampler_that_does_not_tell_are_refused():
         EMLS(BinaryRelevance(), sampler).fit(*DATA, sample_weight=COUNTS)
 
 
+@pytest.mark.slow
 def test_weights_reach_learners_through_scikit_learn():
     X, Y = DATA
     with sklearn.config_context(enable_metadata_routing=True):
@@ -227,6 +228,7 @@ def request(learner, inner):
     return learner.set_fit_request(sample_weight=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", WRAPPERS)
 def test_with_routing_an_estimator_gets_the_weights_it_asks_for(wrap):
     X, y = DATA

@@ -26,6 +26,7 @@ def some_scores(seed, n=60, levels=1000):
     return y, scores
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_brier_is_scikit_learns_label_by_label(seed):
     y, scores = some_scores(seed)
@@ -54,6 +55,7 @@ def test_the_error_of_bins_of_one_width(seed, n_bins):
         assert_allclose(found[j], error_slowly(y[:, j], scores[:, j], bins), atol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([4, 1000]))
 def test_bins_of_as_many_rows_do_not_part_equal_scores(seed, levels):
     y, scores = some_scores(seed, levels=levels)

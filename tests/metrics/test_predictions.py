@@ -45,6 +45,7 @@ def by_hand(y, p, zero_division):
     return rates
 
 
+@pytest.mark.slow
 @given(predicted(), st.sampled_from([0, 1, 0.5]))
 def test_rates_by_hand(case, zero_division):
     Y, Y_pred = case
@@ -67,6 +68,7 @@ def test_rates_by_hand(case, zero_division):
     assert report.averages["micro"]["f1"] == pytest.approx(pooled["f1"])
 
 
+@pytest.mark.slow
 @given(predicted(min_labels=2), st.sampled_from([0, 1]))
 def test_equal_to_scikit_learn(case, zero_division):
     mixed = np.arange(case[0].shape[1])[None] % 2  # lets scikit-learn see multi-label targets
@@ -84,6 +86,7 @@ def test_equal_to_scikit_learn(case, zero_division):
     assert metrics.subset_accuracy(Y, Y_pred) == pytest.approx(accuracy)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @given(predicted(min_labels=2), st.booleans())
 def test_defaults_are_scikit_learns(case, as_sparse):
@@ -138,6 +141,7 @@ def test_many_rows_do_not_overflow():
     assert metrics.subset_accuracy(np.ones((1, 256)), np.zeros((1, 256))) == 0
 
 
+@pytest.mark.slow
 def test_containers_agree():
     rng = np.random.default_rng(0)
     Y, Y_pred = (rng.random((2, 40, 3)) < 0.3).astype(int)

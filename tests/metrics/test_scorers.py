@@ -36,6 +36,7 @@ def data():
     return make_multilabel_classification(80, n_classes=4, n_labels=2, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS.keys())
 def test_every_scorer_works_in_cross_validate(classifier, data):
     X, Y = data
@@ -149,6 +150,7 @@ def test_joint_scorer_predicts_once_and_agrees_with_single_ones(data):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_grid_search(data):
     X, Y = data
     scoring = metrics.get_joint_scorer("macro_f1", "macro_auc_roc")

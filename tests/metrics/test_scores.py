@@ -70,6 +70,7 @@ def test_worked_example():
     assert f_at == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @given(scored())
 def test_areas_are_pairs_won_and_steps_down(case):
     Y, scores = case
@@ -84,6 +85,7 @@ def test_areas_are_pairs_won_and_steps_down(case):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [1, 3, 17], ids="rounded to {}".format)
 def test_areas_equal_scikit_learn(decimals):
     rng = np.random.default_rng(0)
@@ -96,6 +98,7 @@ def test_areas_equal_scikit_learn(decimals):
     np.testing.assert_allclose(areas.auc_pr, pr, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.UndefinedLabelWarning")
 @given(scored(min_labels=2))
@@ -116,6 +119,7 @@ def test_default_areas_are_scikit_learns_for_absent_and_full_labels_too(case):
     assert metrics.macro_brier_loss(Y, chances) == pytest.approx(np.mean(brier))
 
 
+@pytest.mark.slow
 @given(scored())
 def test_areas_depend_on_order_only(case):
     Y, scores = case
@@ -127,6 +131,7 @@ def test_areas_depend_on_order_only(case):
     np.testing.assert_allclose(before.auc_roc, mirrored, atol=1e-15)
 
 
+@pytest.mark.slow
 @given(scored(min_labels=2))
 def test_rankings_equal_scikit_learn(case):
     Y, scores = case
@@ -152,6 +157,7 @@ def chances_by_orders(s, k):
     return np.mean([np.isin(np.arange(len(s)), o[:k]) for o in orders], axis=0)
 
 
+@pytest.mark.slow
 @given(scored(), st.integers(1, 6))
 def test_labels_at_k_share_the_places_of_ties(case, k):
     Y, scores = case
@@ -185,6 +191,7 @@ def _rows_it_recognizes(Y, scores):
     return np.vstack([Y, mixed]), np.vstack([scores, mixed]).astype(np.float64)
 
 
+@pytest.mark.slow
 @given(scored(), st.integers(1, 6))
 def test_top_k_is_the_mean_over_all_orders_of_ties(case, k):
     Y, scores = case
@@ -231,6 +238,7 @@ def test_perfect_scores_are_perfect():
     assert metrics.propensity_scored_precision_at_k(Y, Y, k=2) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_threads_and_blocks_do_not_matter():
     # Beyond a million scores the table is cut into blocks, of labels here and of rows below.
     rng = np.random.default_rng(0)
@@ -247,6 +255,7 @@ def test_threads_and_blocks_do_not_matter():
     assert metrics.ranking_loss(Y, scores, n_jobs=2) == pytest.approx(mean, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_containers_agree():
     rng = np.random.default_rng(0)
     Y, scores = (rng.random((40, 4)) < 0.3).astype(int), rng.random((40, 4)).round(1)

@@ -29,6 +29,7 @@ def folds_of(cv, Y, group):
     return [test for _, test in cv.split(Y, Y, group)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
@@ -48,6 +49,7 @@ def test_no_group_is_in_two_folds_and_no_fold_is_empty(seed, n_groups, n_folds, 
     assert sum(map(len, groups)) == n_groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_folds", [2, 5])
 @pytest.mark.parametrize("n_groups", [8, 15, 40, 150])
 def test_labels_are_no_worse_than_in_the_best_of_100_random_deals(n_folds, n_groups):
@@ -107,6 +109,7 @@ def test_the_group_with_most_of_a_label_is_dealt_first():
     assert assign(incidence, np.ones(2, dtype=np.int64), np.zeros(3)).tolist() == [1, 0, 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10_000))
 def test_local_search_never_makes_an_assignment_worse(seed):

@@ -30,6 +30,7 @@ def mean_distance(columns, folds):
     return np.mean(distances) if distances else 0.0
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), n_folds=st.integers(1, 5), q=st.integers(1, 6))
 def test_measures_follow_their_definitions(seed, n_folds, q):
     rng = np.random.default_rng(seed)

@@ -138,6 +138,7 @@ def test_stratified_folds_are_better_than_random_ones_and_order_2_is_for_pairs()
     assert label_pair_distribution(Y, second) < label_pair_distribution(Y, first)
 
 
+@pytest.mark.slow
 def test_cross_validation_and_grid_search_take_the_splitters(data):
     X, Y, groups = data
     knn = make_pipeline(StandardScaler(), KNeighborsClassifier())
@@ -153,6 +154,7 @@ def _groups_for(cv, groups):
     return groups if isinstance(cv, IterativeStratifiedGroupKFold) else None
 
 
+@pytest.mark.slow
 def test_metadata_routing_brings_groups_to_the_splitter_that_wants_them(data):
     X, Y, groups = data
     with sklearn.config_context(enable_metadata_routing=True):
@@ -163,6 +165,7 @@ def test_metadata_routing_brings_groups_to_the_splitter_that_wants_them(data):
             assert len(fits["test_score"]) == cv.get_n_splits()
 
 
+@pytest.mark.slow
 def test_sparse_labels_and_frames_go_through_cross_validation(data):
     X, Y, _ = data
     cv = IterativeStratifiedKFold(3, random_state=0)

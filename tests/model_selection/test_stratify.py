@@ -26,6 +26,7 @@ def assign_dense(Y, weights, draws, order=1):
     return assign(incidence, np.asarray(weights, dtype=np.int64), draws)
 
 
+@pytest.mark.slow
 @MANY
 @given(
     Y=indicators(),
@@ -40,6 +41,7 @@ def test_compiled_dealing_is_the_readable_one(oracle, lots, Y, weights, order, s
     assert assign_dense(Y, weights, draws, order).tolist() == expected
 
 
+@pytest.mark.slow
 @MANY
 @given(Y=indicators(), n_folds=st.integers(2, 6), order=st.sampled_from([1, 2]))
 def test_every_row_is_dealt_and_no_fold_stays_empty(Y, n_folds, order):
@@ -50,6 +52,7 @@ def test_every_row_is_dealt_and_no_fold_stays_empty(Y, n_folds, order):
     assert (sizes > 0).sum() == min(n_folds, len(Y))
 
 
+@pytest.mark.slow
 @MANY
 @given(Y=indicators(), n_folds=st.integers(2, 6))
 def test_the_label_dealt_first_is_spread_evenly(Y, n_folds):
@@ -81,6 +84,7 @@ def test_a_tie_uses_one_lot_in_order():
     assert assign_dense(Y, [1, 1], np.array([0.9, 0.1])).tolist() == [1, 0, 0, 1]
 
 
+@pytest.mark.slow
 @MANY
 @given(Y=indicators())
 def test_pairs_are_those_of_the_rows_in_order(Y):
@@ -93,6 +97,7 @@ def test_pairs_are_those_of_the_rows_in_order(Y):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("order", [1, 2])
 def test_large_and_very_sparse_labels_take_no_dense_table(order):
     # 50,000 x 200,000 cells would be 10 GB; this needs two ones a row.

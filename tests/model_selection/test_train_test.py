@@ -92,6 +92,7 @@ def test_the_split_does_not_depend_on_the_container(kind, labels):
     assert np.array_equal(plain[0], other[0])
 
 
+@pytest.mark.slow
 @given(parts=st.lists(st.integers(1, 50), min_size=2, max_size=6))
 def test_shares_written_as_floats_are_taken_as_the_fractions_they_mean(parts):
     total = sum(parts)
@@ -100,6 +101,7 @@ def test_shares_written_as_floats_are_taken_as_the_fractions_they_mean(parts):
     assert [Fraction(int(w), int(weights.sum())) for w in weights] == expected
 
 
+@pytest.mark.slow
 @given(test=st.floats(0.001, 0.999))
 def test_any_share_leaves_the_other_one(test):
     weights = train_test_weights(None, test, 100, default=0.25)

@@ -19,6 +19,7 @@ def blas_threads():
     ]
 
 
+@pytest.mark.slow
 def test_searches_at_the_same_time_leave_blas_as_it_was():
     X = np.random.default_rng(0).normal(size=(400, 30))
     with threadpool_limits(2, user_api="blas"):

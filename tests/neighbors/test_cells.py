@@ -80,6 +80,7 @@ def test_scaled_rows_and_other_queries(scale, request):
     assert_equal(find_neighbors(X, 4, scale=scale, queries=queries), known)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_thing(always_cells):
     X = ROWS["clusters"]
     for method in ("exact", "approx"):
@@ -97,6 +98,7 @@ def test_rows_of_zeros_have_no_direction(request):
     assert_equal(find_neighbors(X, 5, metric="cosine"), known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 def test_near_rows_are_other_rows_with_their_distances(rows, always_cells):
     X = ROWS[rows]
@@ -123,6 +125,7 @@ def texts(n=N):
     return sp.csr_array(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_near_sparse_rows_are_other_rows_with_their_distances(metric, always_cells):
     X = texts()
@@ -145,6 +148,7 @@ def test_sparse_rows_without_an_end_are_searched_exactly(always_cells):
     assert_equal(found, find_neighbors(X, 3))
 
 
+@pytest.mark.slow
 @LOW
 def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._CELLS", 1)
@@ -159,6 +163,7 @@ def test_neighbors_of_neighbors_are_looked_at_until_enough_are_found(always_cell
     assert find_neighbors(X, 5, algorithm="approx").recall_ == recalls[0]
 
 
+@pytest.mark.slow
 @LOW
 def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._approx._ROUNDS", 1)
@@ -176,6 +181,7 @@ def test_recall_is_the_share_of_neighbors_found(always_cells, monkeypatch):
     assert exact.recall_ is None
 
 
+@pytest.mark.slow
 def test_a_low_recall_is_a_warning_with_the_way_out(always_cells, monkeypatch):
     for name, value in {"_ROUNDS": 0, "_CELLS": 1, "_ROWS_PER_CELL": 20}.items():
         monkeypatch.setattr(f"labelance.neighbors._approx.{name}", value)
@@ -188,6 +194,7 @@ def test_a_low_recall_is_a_warning_with_the_way_out(always_cells, monkeypatch):
         MLSOL(algorithm="approx").fit_resample(X, y.astype(int))
 
 
+@pytest.mark.slow
 def test_far_rows_do_not_spoil_what_is_near(always_cells):
     """Seen from the middle of all, ordinary rows are one point in float32."""
     X = np.random.default_rng(0).normal(size=(3000, 10))
@@ -196,6 +203,7 @@ def test_far_rows_do_not_spoil_what_is_near(always_cells):
     assert 0.9 < found.recall_ <= 1
 
 
+@pytest.mark.slow
 def test_an_approximate_search_is_exact_where_that_is_as_fast(always_cells, monkeypatch):
     monkeypatch.setattr("labelance.neighbors._engine.share_scanned", lambda n: 0.9)
     X = ROWS["clusters"]
@@ -271,6 +279,7 @@ def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
         find_neighbors(X, 5)
 
 
+@pytest.mark.slow
 def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkeypatch, capfd):
     monkeypatch.setattr("labelance.neighbors._search._WORTH_TELLING", 400)
     X = ROWS["clusters"]
@@ -295,6 +304,7 @@ def test_other_methods_are_refused():
         MLSOL(algorithm="nearly").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))
 
 
+@pytest.mark.slow
 def test_a_sampler_takes_the_method(always_cells):
     X, y = ROWS["clusters"], (rng.random((N, 3)) < 0.3).astype(int)
     around = find_neighbors(X, 5, algorithm="approx")
@@ -304,6 +314,7 @@ def test_a_sampler_takes_the_method(always_cells):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_for_many_neighbors_too(always_cells):
     X, k = rng.normal(size=(900, D)), 24
     known = find_neighbors(X, k, algorithm="approx", n_jobs=1)

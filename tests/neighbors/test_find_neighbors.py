@@ -39,6 +39,7 @@ def same(found, expected):
     np.testing.assert_array_equal(found.distances, expected[1])
 
 
+@pytest.mark.slow
 @given(X=ANY, data=st.data(), scale=st.sampled_from([None, "range"]), fast=st.booleans())
 def test_equals_the_table(X, data, scale, fast, euclidean_table, nearest, engines):
     k = data.draw(st.integers(1, len(X) - 1))
@@ -49,6 +50,7 @@ def test_equals_the_table(X, data, scale, fast, euclidean_table, nearest, engine
         same(find_neighbors(sp.csr_array(X), k, scale=scale), expected)
 
 
+@pytest.mark.slow
 @given(X=tables(SHORT, np.float32), scale=st.sampled_from([None, "range"]))
 def test_float32_gives_float64_answers(X, scale, euclidean_table, nearest, engines):
     expected = nearest(euclidean_table(X, scale=scale), 2)
@@ -71,6 +73,7 @@ def mixed_tables(draw, missing):
     return X, nominal
 
 
+@pytest.mark.slow
 @given(mixed=mixed_tables(missing=st.none()), scale=st.sampled_from([None, "range"]))
 def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, nearest, engines):
     X, nominal = mixed
@@ -82,6 +85,7 @@ def test_nominal_features_differ_by_0_or_1(mixed, scale, euclidean_table, neares
             same(find_neighbors(sparse, 3, scale=scale, categorical_features=nominal), expected)
 
 
+@pytest.mark.slow
 @given(
     mixed=mixed_tables(missing=st.sampled_from(["nominal", "any"])),
     scale=st.sampled_from([None, "range"]),
@@ -102,6 +106,7 @@ def test_missing_values_make_the_largest_difference(
             np.testing.assert_array_equal(pairs, expected[1].ravel())
 
 
+@pytest.mark.slow
 @given(X=st.one_of(tables(FLOATS.map(lambda x: round(x, 2))), tables(TENTHS)))
 def test_standard_scale(X, euclidean_table, engines):
     """The deviation is ours to the last bit; against numpy's, only distances can be compared."""
@@ -144,6 +149,7 @@ def test_blocks_threads_and_containers_agree(kind, scale, engines):
                     same(found, (exact.indices, exact.distances))
 
 
+@pytest.mark.slow
 @given(X=ANY, data=st.data(), fast=st.booleans())
 def test_inside_a_bag(X, data, fast, euclidean_table, nearest, engines):
     """A bag is searched as if the other rows did not exist; it may be listed in any order."""
@@ -157,6 +163,7 @@ def test_inside_a_bag(X, data, fast, euclidean_table, nearest, engines):
             same(found, (ordered[inside][at], distances[at]))
 
 
+@pytest.mark.slow
 @given(X=ANY, data=st.data(), fast=st.booleans(), scale=st.sampled_from([None, "range"]))
 def test_queries_exclude_nothing(X, data, fast, scale, euclidean_table, nearest, engines):
     Q = data.draw(hnp.arrays(np.float64, (4, X.shape[1]), elements=st.one_of(WHOLE, FLOATS, FAR)))
@@ -187,6 +194,7 @@ def test_queries_mean_the_categories_of_the_rows(rows, sparse, engines):
         np.testing.assert_array_equal(found.indices, np.argsort(expected, kind="stable"))
 
 
+@pytest.mark.slow
 @given(X=st.one_of(tables(FLOATS), tables(TENTHS), tables(FAR), tables(WILD)), data=st.data())
 def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
     """Trees are for very many rows; here they get few, and crowds of equally near ones."""
@@ -212,6 +220,7 @@ def test_every_engine_that_suits_gives_the_same_answer(monkeypatch):
         np.testing.assert_array_equal(other.values, found[0].values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["_gemm", "_sparse"])
 def test_precision_does_not_depend_on_the_order_of_rows(engine, engines):
     """A few rows that float32 can tell apart say nothing of the others, wherever they are."""
@@ -290,6 +299,7 @@ def test_tiny_numbers_have_the_neighbors_of_ordinary_ones(scale, fast, engines):
         same(bag, (wanted.indices, wanted.distances * unit))
 
 
+@pytest.mark.slow
 @given(
     exponents=st.lists(st.integers(-1050, -200), min_size=1, max_size=4),
     far=st.sampled_from([None, 1e-300, 1.0, 1e30]),

@@ -39,6 +39,7 @@ def cosine_table(X):
     return table
 
 
+@pytest.mark.slow
 @given(X=TABLES, fast=st.booleans())
 def test_cosine_equals_the_table(X, fast, nearest, engines):
     indices, distances = nearest(cosine_table(X), 2)
@@ -132,6 +133,7 @@ def test_scale_comes_before_any_metric(nearest):
         np.testing.assert_allclose(found.distances, distances)
 
 
+@pytest.mark.slow
 @given(X=TABLES, data=st.data())
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
 def test_paired_distances_are_those_of_the_search(metric, X, data):

@@ -132,6 +132,7 @@ def table2_row(frame, learner, measure):
     return [f"{r:.2f} ({won}/{lost})" for r, won, lost in zip(ranks, wins, losses)]
 
 
+@pytest.mark.slow
 def test_table2_by_hand(frame, tables):
     table, significant = tables["table2"], 0
     for name, measure in MEASURES.items():

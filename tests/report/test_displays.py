@@ -79,6 +79,7 @@ def test_every_public_display_is_tried():
     assert {name for name in report.__all__ if name.endswith("Display")} == DISPLAYS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISPLAYS)
 def test_it_draws_on_its_own_axes_or_given_ones(name):
     display = DISPLAYS[name]()
@@ -125,6 +126,7 @@ def test_bars_are_the_counts_rarest_first():
     assert_array_equal(line.get_ydata(), np.sort(FRAME.sum()))
 
 
+@pytest.mark.slow
 def test_bars_of_types_add_up_to_one():
     display = MinorityTypesDisplay.from_data(X, FRAME, scale="range")
     found = profile(X, FRAME, scale="range")
@@ -137,6 +139,7 @@ def test_bars_of_types_add_up_to_one():
         MinorityTypesDisplay.from_profile(profile(None, FRAME))
 
 
+@pytest.mark.slow
 def test_resampling_shows_the_rows_of_the_label():
     X_more, y_more = MLSOL(sampling_ratio=0.5, random_state=0).fit_resample(X, FRAME)
     display = ResamplingDisplay.from_data(X, FRAME, X_more, y_more, label="rain")
@@ -168,6 +171,7 @@ def test_threshold_curve_is_scikit_learns_f():
         ThresholdDisplay.from_predictions([[1, 0], [0, 0]], [[0.5, 0.5], [0.1, 0.2]], label=1)
 
 
+@pytest.mark.slow
 def test_the_models_own_threshold_is_marked():
     model = OneVsRestClassifier(LogisticRegression())
     model = make_pipeline(StandardScaler(), LabelThresholds(model, random_state=0)).fit(X, y)
@@ -177,6 +181,7 @@ def test_the_models_own_threshold_is_marked():
     assert other.threshold == 0.25
 
 
+@pytest.mark.slow
 def test_a_threshold_that_was_found_is_marked_even_if_infinite():
     scores = label_scores(MODEL, X)
     found = find_thresholds(FRAME, scores)
@@ -187,6 +192,7 @@ def test_a_threshold_that_was_found_is_marked_even_if_infinite():
         assert np.isfinite(display.ax_.get_xlim()).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_guarantees_stand_over_their_counts():
     scores = label_scores(MODEL, X) + np.arange(5) / 10
     found = guarantee_recall(FRAME, scores, recall=0.95, too_few="never")
@@ -224,6 +230,7 @@ def test_utility_is_that_of_decisions_and_of_the_top_k():
         BudgetDisplay.from_predictions(y, proba, [6])
 
 
+@pytest.mark.slow
 def test_measures_stand_over_the_rows_of_their_label():
     predicted = MODEL.predict(X)
     display = MetricByRarityDisplay.from_predictions(FRAME, predicted, metric="recall", name="kNN")
@@ -256,6 +263,7 @@ def draw_ranks_display(comparison):
     return CriticalDifferenceDisplay.from_comparison(comparison, title="Ranks").figure_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [plot_critical_difference, draw_ranks_display])
 @pytest.mark.parametrize("k", [2, 7, 9, 10, 14, 30])
 def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k, draw):
@@ -285,6 +293,7 @@ def test_names_of_labels_come_in_any_sequence(kind):
     assert drawn.label_names == tuple(NAMES)
 
 
+@pytest.mark.slow
 def test_rows_of_two_columns_may_be_dense_before_and_sparse_after():
     X, y = make_multilabel_imbalanced(30, n_features=2, n_labels=3, random_state=0)
     dense, mixed = (report.plot_before_after(X, y, after, y) for after in (X, csr_array(X)))

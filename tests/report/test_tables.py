@@ -43,6 +43,7 @@ def ranks_by_hand(scores):
     return {method: rank / len(scores) for method, rank in total.items()}
 
 
+@pytest.mark.slow
 def test_table2_is_the_mean_of_ranks_with_wins_and_losses(results):
     table = study_tables(results)["table2"]
     for metric, name in METRICS.items():
@@ -60,6 +61,7 @@ def test_table2_is_the_mean_of_ranks_with_wins_and_losses(results):
             assert rows.loc["Total", method] == f"{wins}/{losses}"
 
 
+@pytest.mark.slow
 def test_wins_equal_losses_in_every_row(results):
     ranks = study_tables(results)["ranks"]
     sums = ranks.groupby(["metric", "learner"])[["wins", "losses"]].sum()
@@ -67,6 +69,7 @@ def test_wins_equal_losses_in_every_row(results):
     assert sums["wins"].sum() > 0, "a table without wins would show nothing"
 
 
+@pytest.mark.slow
 def test_scores_are_means_and_deviations_over_folds(results):
     tables = study_tables(results)
     for metric, name in METRICS.items():
@@ -80,6 +83,7 @@ def test_scores_are_means_and_deviations_over_folds(results):
                     assert table.loc[dataset, method] == f"{mean:.3f} ± {sd:.3f}"
 
 
+@pytest.mark.slow
 def test_cost_is_the_sum_of_cpu_seconds(results):
     tables = study_tables(results)
     for by in ("learner", "dataset"):
@@ -93,6 +97,7 @@ def test_cost_is_the_sum_of_cpu_seconds(results):
         )
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter(results):
     one, other = study_tables(results), study_tables(results.sample(frac=1, random_state=1))
     assert one.keys() == other.keys()
@@ -105,6 +110,7 @@ def ranks_under(tables, learner):
     return ranks[ranks["learner"] == learner].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_incomplete_datasets_are_not_ranked(results):
     where = {"dataset": "c", "learner": "BR", "method": "MLSOL", "fold": 1}
     short = results.drop(index=cells_of(results, **where).index)
@@ -117,6 +123,7 @@ def test_incomplete_datasets_are_not_ranked(results):
     assert len(missing) == 1
 
 
+@pytest.mark.slow
 def test_failed_cells_are_told_and_not_counted(results):
     first = results.index[(results["dataset"] == "a") & (results["method"] == "EMLSOL")][0]
     results.loc[first, ["status", "error"]] = ["failed", "Traceback\n  line\nValueError: no rows"]
@@ -125,6 +132,7 @@ def test_failed_cells_are_told_and_not_counted(results):
     assert missing.iloc[0].tolist()[3:] == ["3", "1", "0", "ValueError: no rows"]
 
 
+@pytest.mark.slow
 def test_folds_undefined_for_all_methods_leave_all_means(results):
     undefined = (results["dataset"] == "b") & (results["repeat"] == 0) & (results["fold"] == 0)
     holes = results.copy()
@@ -136,6 +144,7 @@ def test_folds_undefined_for_all_methods_leave_all_means(results):
     assert (ranks["datasets"] == 8).all()
 
 
+@pytest.mark.slow
 def test_a_fold_undefined_for_one_method_leaves_the_dataset_out(results):
     one = (results["dataset"] == "b") & (results["method"] == "MLSOL") & (results["fold"] == 0)
     results.loc[one, "macro_auc_roc"] = np.nan
@@ -143,11 +152,13 @@ def test_a_fold_undefined_for_one_method_leaves_the_dataset_out(results):
     assert ranks.to_dict() == {"F-measure": 8, "AUC-ROC": 7, "AUCPR": 8}
 
 
+@pytest.mark.slow
 def test_a_measure_nobody_has_is_not_shown(results):
     results["macro_auc_pr"] = np.nan
     assert set(study_tables(results)["table2"]["Measure"]) == {"F-measure", "AUC-ROC"}
 
 
+@pytest.mark.slow
 def test_two_configurations_never_meet(results):
     both = pd.concat([results, results.assign(config="ba9876543210")])
     with pytest.raises(InputError, match=r"one configuration only\. The results have 2.*config="):
@@ -172,6 +183,7 @@ def test_what_is_no_table_of_cells_is_refused(results, spoil, message):
         study_tables(spoil(results))
 
 
+@pytest.mark.slow
 def test_few_datasets_are_said_to_be_too_few(results_of):
     tests = study_tables(results_of(datasets="abc"))["tests"]
     assert set(tests["A pair can be significant"]) == {"no"}
@@ -186,11 +198,13 @@ def test_one_complete_dataset_is_not_called_incomplete(results_of, tmp_path):
     assert text.count("it takes two complete datasets and two methods") == 2
 
 
+@pytest.mark.slow
 def test_more_than_ten_methods_are_compared(results_of):
     many = results_of(methods=[f"m{number:02}" for number in range(12)], repeats=1)
     assert len(study_tables(many)["ranks"]) == 12 * 2 * 3
 
 
+@pytest.mark.slow
 def test_other_methods_do_not_move_the_ranks_beside_the_paper(results_of):
     of_paper = ("flags", "scene", "yeast")  # only on its data are ranks shown beside its own
     results = results_of(datasets=of_paper)
@@ -200,6 +214,7 @@ def test_other_methods_do_not_move_the_ranks_beside_the_paper(results_of):
     assert "mine" in with_mine["table2"]
 
 
+@pytest.mark.slow
 def test_the_paper_agrees_with_itself():
     """Scores made from the paper's ranks give its own order back, in every row."""
     paper = paper_table2()
@@ -236,6 +251,7 @@ def test_the_papers_table_keeps_its_laws():
     assert totals.loc[("AUCPR", "RHwRSMT")].tolist() == [0, 25]
 
 
+@pytest.mark.slow
 def test_table1_shows_what_the_caller_knows(results):
     datasets = pd.DataFrame(
         {"dataset": ["flags", "corel5k"], "n": [194, 5000], "MeanImR": [2.7533, 521.96]}
@@ -244,6 +260,7 @@ def test_table1_shows_what_the_caller_knows(results):
     assert table.to_numpy().tolist() == [["flags", "194", "2.753"], ["corel5k", "5000", "522"]]
 
 
+@pytest.mark.slow
 def test_other_data_are_not_compared_with_the_paper(results_of):
     tables = study_tables(results_of(datasets=("mine", "flags", "scene")))
     assert "beside-paper" not in tables
@@ -252,6 +269,7 @@ def test_other_data_are_not_compared_with_the_paper(results_of):
     assert not any("paper" in column for column in tables["first-places"].columns)
 
 
+@pytest.mark.slow
 def test_methods_and_learners_come_in_the_order_asked_for(results):
     asked = {"methods": ["EMLSOL", "other", "Default"], "learners": ["MLkNN", "BR"]}
     tables = study_tables(results, **asked)
@@ -260,6 +278,7 @@ def test_methods_and_learners_come_in_the_order_asked_for(results):
     assert list(tables["cost-by-learner"]["Learner"])[:2] == ["MLkNN", "BR"]
 
 
+@pytest.mark.slow
 def test_seconds_of_a_table_have_the_same_decimals(results):
     results["cpu_seconds"] = np.geomspace(0.001, 100, len(results))
     table = study_tables(results)["cost-by-dataset"]

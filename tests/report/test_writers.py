@@ -63,6 +63,7 @@ def hostile_files(hostile_results, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_html_holds_only_our_own_elements(hostile_files, hostile):
     text = (hostile_files / "report.html").read_text(encoding="utf-8")
     page = Page(text)
@@ -178,6 +179,7 @@ def test_csv_rows_are_whole_and_no_cell_is_a_formula(hostile_files):
         assert not [cell for row in rows for cell in row if cell[:1] in tuple("=+@")]
 
 
+@pytest.mark.slow
 def test_csv_scores_come_back_as_numbers(results, tmp_path):
     path = write_report(results, tmp_path / "scores.csv")
     pd.testing.assert_frame_equal(
@@ -197,6 +199,7 @@ def test_the_same_results_give_the_same_bytes(results, tmp_path, name):
     assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_what_is_missing_stands_at_the_top(results, tmp_path):
     gone = (results["dataset"] == "c") & (results["learner"] == "BR")
     short = results[~(gone & (results["method"] == "MLSOL"))]
@@ -205,11 +208,13 @@ def test_what_is_missing_stands_at_the_top(results, tmp_path):
     assert "not ranked under BR: c (MLSOL has 0 of 4 folds)" in text
 
 
+@pytest.mark.slow
 def test_too_few_datasets_are_said_at_the_top(results_of, tmp_path):
     path = write_report(results_of(datasets="abc"), tmp_path / "report.md")
     assert "no pair of 3 methods can be significant" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_best_ranks_are_bold(results, tmp_path):
     markdown = write_report(results, tmp_path / "r.md").read_text(encoding="utf-8")
     latex = write_report(results, tmp_path / "r.tex").read_text(encoding="utf-8")
@@ -220,6 +225,7 @@ def test_best_ranks_are_bold(results, tmp_path):
     assert rf"\textbf{{{min(ranks):.2f} (" in latex
 
 
+@pytest.mark.slow
 def test_nothing_is_bold_where_most_methods_are_as_good(results_of, tmp_path):
     same = results_of(datasets="abcdefgh").assign(macro_f1=0.5)
     text = write_report(same, tmp_path / "r.md").read_text(encoding="utf-8")
@@ -232,6 +238,7 @@ def verdict_of(results, tmp_path):
     return text.split("\n\n")[1]
 
 
+@pytest.mark.slow
 def test_the_verdict_says_who_wins_by_how_much_and_whether_it_is_significant(results_of, tmp_path):
     results = results_of(datasets=[f"d{number:02}" for number in range(14)])
     verdict = verdict_of(results, tmp_path)
@@ -254,6 +261,7 @@ def test_the_verdict_says_who_wins_by_how_much_and_whether_it_is_significant(res
     assert "of 6 comparisons (Wilcoxon signed ranks, Bergmann-Hommel, 5%)." in verdict
 
 
+@pytest.mark.slow
 def test_a_verdict_is_honest(results_of, tmp_path):
     few = verdict_of(results_of(datasets="abc"), tmp_path)
     assert "None of this can be significant with so few datasets" in few
@@ -272,6 +280,7 @@ def test_a_verdict_is_honest(results_of, tmp_path):
     assert "no two methods in common" in verdict_of(apart, tmp_path)
 
 
+@pytest.mark.slow
 def test_an_unknown_ending_is_refused(results, tmp_path):
     with pytest.raises(InputError, match=r"\.docx"):
         write_report(results, tmp_path / "report.docx")

@@ -74,6 +74,7 @@ STRINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convert", STRINGS.values(), ids=STRINGS)
 @pytest.mark.parametrize("kind", [MLSOL, MLSMOTE, MLTL, RHwHUS])
 def test_a_frame_with_strings_is_the_same_as_its_csv_file(kind, convert, tmp_path):
@@ -92,6 +93,7 @@ def test_a_frame_with_strings_is_the_same_as_its_csv_file(kind, convert, tmp_pat
     assert str(profile(frame, Y)) == str(profile(X, Y))
 
 
+@pytest.mark.slow
 def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
     frame = FRAME[["size", "city"]]
     declared = frame.astype({"city": "category"})
@@ -104,6 +106,7 @@ def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_advice_on_strings_is_a_model_that_takes_them():
     advice = advise(FRAME[["size", "city"]], Y, budget=3)
     assert advice.estimator.fit(FRAME[["size", "city"]], Y).predict(FRAME[["size", "city"]]).shape

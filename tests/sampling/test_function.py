@@ -31,6 +31,7 @@ TRAITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("func", TRAITS)
 def test_obeys_the_laws_of_its_function(func):
     checks = dict(yield_sampler_checks(FunctionSampler(func), traits=TRAITS[func]))

@@ -89,12 +89,23 @@ def exempt(sampler):
     return reasons
 
 
-@parametrize_with_sampler_checks(SAMPLERS, expected_failures=exempt)
+LAWS = parametrize_with_sampler_checks(SAMPLERS, expected_failures=exempt)
+DEAR = ("hostile_data", "works_in_a_search")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        case._replace(marks=[*case.marks, pytest.mark.slow]) if case.id.endswith(DEAR) else case
+        for case in LAWS.args[1]
+    ],
+)
 def test_sampler_obeys_the_law(check):
     check()
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 @parametrize_with_sampler_checks(VARIANTS, expected_failures=exempt)
 def test_a_variant_obeys_the_law(check):
     check()

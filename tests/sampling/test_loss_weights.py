@@ -31,6 +31,7 @@ def test_effective_numbers_by_hand():
     assert_allclose(weights, [[per_three * scale, per_one * scale]])
 
 
+@pytest.mark.slow
 @given(tables)
 def test_effective_weights_lie_between_none_and_balanced(Y):
     assert_allclose(label_weights(Y, kind="effective", beta=0), 1)
@@ -55,6 +56,7 @@ def db_weight(Y, counts, i, j, alpha, beta, mu):
     return alpha + 1 / (1 + math.exp(-beta * (ratio - mu)))
 
 
+@pytest.mark.slow
 @given(tables)
 def test_distribution_balanced_weights_by_definition(Y):
     weights = distribution_balanced_weights(Y, alpha=0.2, beta=5, mu=0.4)
@@ -77,6 +79,7 @@ def test_a_batch_has_the_weights_that_it_has_among_all_rows():
             distribution_balanced_weights(Y, label_counts=counts)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_adjusted_logits_of_the_base_rate_are_even(Y):
     """A score that knows nothing but the label's frequency is 0.5 when that is taken away."""
@@ -88,6 +91,7 @@ def test_adjusted_logits_of_the_base_rate_are_even(Y):
     assert_allclose(logit_adjustment(Y, tau=0.3), 0.3 * shift)
 
 
+@pytest.mark.slow
 @given(tables, st.sampled_from([0.0, 1.0]))
 def test_focus_balances_both_classes_at_one_half(Y, gamma):
     found = focal_parameters(Y, gamma_positive=gamma, max_gamma=100)

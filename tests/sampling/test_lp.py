@@ -80,6 +80,7 @@ def sizes_by_labelset(Y):
     return {labelset: len(rows) for labelset, rows in bags_slowly(Y).items()}
 
 
+@pytest.mark.slow
 @given(labels(), st.sampled_from([0, 0.25, 0.6, 0.99]), st.integers(0, 99))
 def test_undersampling_takes_the_quota_from_every_bag(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -97,6 +98,7 @@ def test_undersampling_takes_the_quota_from_every_bag(Y, ratio, seed):
     assert_array_equal(X_new.ravel(), sampler.sample_indices_)
 
 
+@pytest.mark.slow
 @given(labels(), st.sampled_from([0, 0.25, 0.6, 3]), st.integers(0, 99))
 def test_oversampling_gives_the_quota_to_every_bag(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -117,6 +119,7 @@ def test_oversampling_gives_the_quota_to_every_bag(Y, ratio, seed):
 FOUR_BAGS = np.array([[1, 0]] * 12 + [[1, 1]] * 6 + [[0, 1]] * 2 + [[0, 0]])
 
 
+@pytest.mark.slow
 def test_clones_are_drawn_evenly_and_with_replacement():
     drawn, repeats = np.zeros(21), 0
     for seed in range(300):
@@ -129,6 +132,7 @@ def test_clones_are_drawn_evenly_and_with_replacement():
     assert repeats == 300
 
 
+@pytest.mark.slow
 def test_rows_are_deleted_evenly_and_once():
     gone = np.zeros(21)
     for seed in range(300):
@@ -142,6 +146,7 @@ def test_rows_are_deleted_evenly_and_once():
     assert not pairs.any() or chisquare(pairs).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_pairs_of_deleted_rows_are_even():
     # The mean bag has 2 rows: 2 of 4 go, and each of the six pairs is as likely.
     Y = np.array([[1, 0]] * 4 + [[0, 1]] + [[0, 0]])

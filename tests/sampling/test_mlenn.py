@@ -49,6 +49,7 @@ def tables(draw):
 kinds = st.sampled_from(["hamming", "jaccard"])
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 5), st.sampled_from([0, 0.3, 0.5, 0.75]), kinds)
 def test_keeps_what_the_papers_loop_keeps(data, k, threshold, kind):
     X, Y = data

@@ -43,6 +43,7 @@ def reverse_slowly(X, bag, k):
     return {p: members for p, members in reverse.items() if members}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 6))
 def test_the_plan_equals_the_slow_loops(seed, q, k):
     rng = np.random.default_rng(seed)
@@ -110,6 +111,7 @@ def test_other_labels_are_predicted_from_original_and_own_rows(labeller, twin, k
         assert_array_equal(labels[~own, j], twin.predict(made[~own]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_the_machine_decides_as_scikit_learns(kind):
     rng = np.random.default_rng(0)
@@ -138,6 +140,7 @@ def read_slowly(X, nominal, width):
     return np.array(rows, dtype=float)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.5), st.integers(0, 4))
 def test_numbers_equal_the_slow_loop_dense_and_sparse(seed, missing, n_categories):
     rng = np.random.default_rng(seed)
@@ -169,6 +172,7 @@ def test_nominal_and_missing_values(kind):
     assert set(np.unique(Y_new)) == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_labeller_with_chance_in_it_is_seeded():
     X, Y = sampler_data()
     forest = make_pipeline(MaxAbsScaler(), RandomForestClassifier(n_estimators=3))
@@ -207,6 +211,7 @@ def test_one_label_needs_no_labeller():
     assert Y_new.mean() == 0.5
 
 
+@pytest.mark.slow
 def test_too_many_rows_are_refused_by_their_number():
     X, Y = sampler_data()
     n_new = len(MLRkNNOS().fit_resample(X, Y)[0]) - len(X)

@@ -48,6 +48,7 @@ def labels(draw):
     return Y
 
 
+@pytest.mark.slow
 @given(
     labels(),
     st.sampled_from([0, 0.25, 1, 4]),
@@ -66,6 +67,7 @@ def test_clones_what_the_loop_clones(Y, ratio, variant, seed):
     assert len(X_new) <= len(X) + int(ratio * len(X))
 
 
+@pytest.mark.slow
 @given(labels())
 def test_no_minority_label_stays_above_the_mean_if_rows_suffice(Y):
     X = np.zeros((len(Y), 1))

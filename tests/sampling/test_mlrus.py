@@ -54,6 +54,7 @@ def labels(draw):
 ratios = st.sampled_from([0, 0.25, 0.6, 0.99])
 
 
+@pytest.mark.slow
 @given(labels(), ratios, st.sampled_from(["bags", "mulan"]), st.integers(0, 99))
 def test_bags_deletes_what_the_loop_deletes(Y, ratio, variant, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -66,6 +67,7 @@ def test_bags_deletes_what_the_loop_deletes(Y, ratio, variant, seed):
     assert_array_equal(Y_new, Y[kept])
 
 
+@pytest.mark.slow
 @given(labels(), ratios, st.integers(0, 99))
 def test_paper_deletes_as_many_as_asked_and_no_minority_label(Y, ratio, seed):
     X = np.arange(len(Y), dtype=float)[:, None]
@@ -88,6 +90,7 @@ def how_often_deleted(Y, seeds, **options):
     return gone
 
 
+@pytest.mark.slow
 def test_paper_is_even():
     Y = np.array([[1, 0]] * 10 + [[0, 1]] * 2)
     gone = how_often_deleted(Y, 400, sampling_ratio=0.25)
@@ -95,6 +98,7 @@ def test_paper_is_even():
     assert chisquare(gone[:10]).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_bags_are_even():
     Y = np.array([[1, 0]] * 8 + [[1, 1]] * 2 + [[0, 0]] * 2)
     gone = how_often_deleted(Y, 400, sampling_ratio=0.25, variant="bags")
@@ -111,6 +115,7 @@ def test_paper_does_not_depend_on_the_order_of_the_labels():
     assert_array_equal(one.sample_indices_, two.sample_indices_)
 
 
+@pytest.mark.slow
 @given(labels())
 def test_bags_stop_when_every_majority_label_is_down_to_the_mean(Y):
     majority = irlbl_against_mean(label_counts(Y)) < 0

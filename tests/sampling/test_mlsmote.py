@@ -146,6 +146,7 @@ options = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @settings(max_examples=25)
 @given(tables(), options, st.booleans())
@@ -161,6 +162,7 @@ def test_every_row_is_as_the_paper_makes_it(data, options, sparse):
     assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @given(tables(), options, st.integers(0, 100))
 def test_rows_vote_on_labels_that_they_know(data, options, seed):
@@ -172,6 +174,7 @@ def test_rows_vote_on_labels_that_they_know(data, options, seed):
     assert_rows_follow_the_paper(X, Y, X_out, Y_out, sampler, nominal)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @settings(max_examples=25)
 @given(tables(), options, st.sampled_from([None, 7]))
@@ -238,6 +241,7 @@ def test_a_bag_of_one_row_makes_nothing(variant, n_synthetic):
         assert len(sampler.fit_resample(X, np.zeros_like(Y))[0]) == 10
 
 
+@pytest.mark.slow
 def test_references_are_drawn_evenly_from_the_neighbors():
     sampler = MLSMOTE(k_neighbors=3)
     plan = sampler.plan(X_LINE, Y_LINE)
@@ -327,6 +331,7 @@ def test_words_are_voted_on_and_come_back():
     assert sampler.fit_resample(frame, Y_LINE)[0]["color"].iloc[11] == "red"
 
 
+@pytest.mark.slow
 def test_many_labels_stay_sparse():
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 50_000), density=1e-3, rng=rng, format="csr")

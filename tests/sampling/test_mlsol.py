@@ -50,6 +50,7 @@ def test_labels_of_example_l(s, r, cd, expected):
     assert_array_equal(Y.toarray()[0], expected)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(2, 8), st.sampled_from([0, 1]))
 def test_labels_equal_the_papers_loop(seed, q, k, rule):
     rng = np.random.default_rng(seed)
@@ -253,6 +254,7 @@ def resample_and_weigh(X, Y):
     return X_more, held
 
 
+@pytest.mark.slow
 def test_new_rows_are_made_where_the_result_has_them():
     rng = np.random.default_rng(0)
     X = rng.random((5000, 400))
@@ -263,6 +265,7 @@ def test_new_rows_are_made_where_the_result_has_them():
     assert held < 1.2 * X_more.nbytes  # the result, and new rows apart from it, are 1.23 of it
 
 
+@pytest.mark.slow
 def test_new_sparse_rows_are_made_where_the_result_has_them():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.random((5000, 2000)) * (rng.random((5000, 2000)) < 0.05))

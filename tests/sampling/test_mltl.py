@@ -67,6 +67,7 @@ options = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(tables(), options)
 def test_keeps_what_the_loop_keeps(data, asked):
     X, Y = data
@@ -82,6 +83,7 @@ def test_keeps_what_the_loop_keeps(data, asked):
     assert_array_equal(Y_kept, Y[expected])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.floats(0.3, 6))
 def test_the_threshold_is_the_authors(seed, power):
     rng = np.random.default_rng(seed)
@@ -121,6 +123,7 @@ def test_a_threshold_of_one_deletes_nothing(mode):
     assert_array_equal(sampler.sample_indices_, np.arange(len(X)))
 
 
+@pytest.mark.slow
 @given(tables())
 def test_mutual_links_are_some_of_the_links(data):
     X, Y = data

@@ -76,6 +76,7 @@ def test_worked_example_l(variant, v_4):
     assert v[5] == 0
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),
@@ -124,6 +125,7 @@ def chance_of_keeping(v, rows):
     return chance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [draw_rows_to_keep, keep_slowly])
 def test_sets_are_kept_as_often_as_the_sequential_draw_says(draw):
     v = np.array([0.3, 1.0, 0.0, 2.0, 0.5, 1.2])

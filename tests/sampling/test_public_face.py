@@ -113,6 +113,7 @@ def test_the_chosen_labels_are_a_fitted_attribute(sampler):
     assert set(sampler.sampling_strategy_) <= {"z", "w"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [MLSMOTE(), MLRkNNOS()], ids=str)
 def test_the_strategy_counts_the_rows_added_for_a_label(sampler):
     X, y = sampler_data()

@@ -65,6 +65,7 @@ def test_example_s():
     assert sampler.n_empty_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([None, 0.0, 0.1, 0.5]))
 def test_equals_the_loop(seed, q, threshold):

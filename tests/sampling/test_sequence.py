@@ -46,6 +46,7 @@ def by_hand(steps, X, Y, seed):
 
 
 # Steps that delete may leave a label in no row.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=4), st.integers(0, 99))
@@ -172,6 +173,7 @@ def test_parameters_are_nested():
         sampler.set_params(mlros__wrong=1)
 
 
+@pytest.mark.slow
 def test_a_search_goes_over_the_parameters_of_steps():
     X, Y = sampler_data()
     chain = SamplerSequence([MLROS(), MLRUS()], random_state=0)

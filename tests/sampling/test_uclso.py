@@ -48,6 +48,7 @@ def members_by_loop(Y, clusters):
     return company
 
 
+@pytest.mark.slow
 def test_all_pairs_and_only_those_are_drawn():
     X, Y = sampler_data()
     plan = UCLSO(n_clusters=4).plan(X, Y)

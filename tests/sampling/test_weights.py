@@ -25,6 +25,7 @@ tables = arrays(
 )
 
 
+@pytest.mark.slow
 @given(tables)
 def test_label_weights_are_scikit_learns_balanced_ones(Y):
     weights = label_weights(Y)
@@ -36,6 +37,7 @@ def test_label_weights_are_scikit_learns_balanced_ones(Y):
     assert_array_equal(label_weights(sp.csr_array(Y)), weights)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_positive_weights_balance_the_ones_alone(Y):
     weights = label_weights(Y, kind="positive")

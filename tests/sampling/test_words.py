@@ -42,6 +42,7 @@ def print_all(y, top):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
 @pytest.mark.parametrize("what", ["profile", "explain", "report"])
 def test_the_rarest_labels_come_first(what):
@@ -157,6 +158,7 @@ def test_most_of_what_varies_does_not_decide_alone():
     assert not len(find_dominant_columns(table, np.zeros(5, dtype=bool)))
 
 
+@pytest.mark.slow
 def test_a_wide_column_of_noise_is_warned_of_once_per_call():
     """900 times the spread of the others: neighbors know nothing, and a user must hear why."""
     noisy = np.column_stack([X, 900 * np.random.default_rng(0).normal(size=len(X))])

@@ -83,6 +83,7 @@ def by_hand(study, place, fold, learner, method):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_cells_equal_the_public_classes(tiny):
@@ -114,6 +115,7 @@ def test_cells_equal_the_public_classes(tiny):
         assert found == pytest.approx(wanted, abs=1e-12), (learner, name)
 
 
+@pytest.mark.slow
 def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
     methods = (
         Method("CV", objective="f1", tune_on="cv"),
@@ -136,6 +138,7 @@ def test_thresholds_of_other_rows_come_from_the_public_classes(tiny):
         assert rows["MLkNN", method.name]["macro_f1"] == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")
 def test_an_ensemble_is_built_around_the_learner(tiny):
     methods = (
@@ -187,6 +190,7 @@ def test_one_search_serves_all_that_look_among_the_rows_of_a_fold(tiny, monkeypa
     assert np.shares_memory(ours[0].indices, ours[1].indices)
 
 
+@pytest.mark.slow
 def test_members_are_fitted_once_for_single_and_ensemble(tiny, monkeypatch):
     fits = []
 
@@ -251,6 +255,7 @@ def test_what_cannot_be_cloned_is_refused_before_any_work(tiny, monkeypatch, kin
         replace(tiny, **parts[kind]).check()
 
 
+@pytest.mark.slow
 def test_sample_weights_are_only_asked_of_learners_that_can(tiny):
     study = replace(tiny, methods=(Method("Default"), Method("Weights", balanced=True)))
     assert {c.learner for c in study.cells() if c.method == "Weights"} == {"BR"}
@@ -349,6 +354,7 @@ def test_labels_own_figures_are_kept():
     assert np.array_equal(unpack(pack(table)), table, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_figures_of_labels_have_the_means_of_the_cells(tiny, tiny_store):
     labels, cells = read_label_results(tiny, tiny_store), read_results(tiny, tiny_store)
     keys = list(Cell._fields)
@@ -363,6 +369,7 @@ def test_figures_of_labels_have_the_means_of_the_cells(tiny, tiny_store):
     assert first["n_positive"].tolist() == np.asarray(fold.Y_test.sum(axis=0)).ravel().tolist()
 
 
+@pytest.mark.slow
 def test_figures_of_labels_give_micro_f_and_hold_the_ranking(tiny, tiny_store):
     rng = np.random.default_rng(0)
     Y, scores = rng.random((40, 5)) < 0.3, rng.random((40, 5))
@@ -378,6 +385,7 @@ def test_figures_of_labels_give_micro_f_and_hold_the_ranking(tiny, tiny_store):
     assert (labels.groupby(list(Cell._fields))["lrap"].nunique() == 1).all()
 
 
+@pytest.mark.slow
 def test_figures_of_labels_that_an_older_version_kept_are_fewer(tiny, tiny_store, tmp_path):
     before = tmp_path / "before.store"
     Store(before).add(

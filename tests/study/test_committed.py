@@ -40,6 +40,7 @@ def test_random_cells_come_out_the_same():
     assert len(checked.cells) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
 def test_cells_of_rivals_come_out_the_same():
@@ -49,6 +50,7 @@ def test_cells_of_rivals_come_out_the_same():
     assert len(checked.cells) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
 def test_cells_of_an_ensemble_come_out_the_same():

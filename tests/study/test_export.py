@@ -58,6 +58,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(name=st.text(st.characters(codec="utf-8"), min_size=1), value=VALUES)
 def test_any_name_and_parameter_survives_toml(tmp_path_factory, name, value):
     study = replace(
@@ -173,6 +174,7 @@ def test_other_endings_and_empty_stores_are_refused(tiny, tiny_store, tmp_path):
         import_results(tmp_path)
 
 
+@pytest.mark.slow
 def test_runs_of_parts_are_one_study(tiny, tmp_path):
     store = tmp_path / "s.store"
     parts = [
@@ -186,6 +188,7 @@ def test_runs_of_parts_are_one_study(tiny, tmp_path):
     assert len(found.rows) == sum(len(part.cells()) for part in parts)
 
 
+@pytest.mark.slow
 def test_more_repetitions_are_the_same_study(tiny, tmp_path):
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default"])
     for repeats in (1, 2):
@@ -194,6 +197,7 @@ def test_more_repetitions_are_the_same_study(tiny, tmp_path):
     assert (found.study.repeats, found.about["cells"], found.about["done"]) == (2, 4, 4)
 
 
+@pytest.mark.slow
 def test_different_studies_do_not_mix(tiny, tmp_path):
     store = tmp_path / "s.store"
     small = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["Default", "MLSOL"])
@@ -210,6 +214,7 @@ def test_different_studies_do_not_mix(tiny, tmp_path):
         import_results(store, study="nonsense")
 
 
+@pytest.mark.slow
 def test_stores_of_two_machines_come_together(tiny, tiny_store, tmp_path, figures):
     halves = [tiny.only(datasets=["one"]), tiny.only(datasets=["two"])]
     for number, half in enumerate(halves):
@@ -284,6 +289,7 @@ def _copy_part(store, path, study):
     Store(path).add(Store(store).rows(study))
 
 
+@pytest.mark.slow
 def test_a_report_knows_what_is_left_to_do(tiny, tmp_path):
     from labelance.report import write_report
 

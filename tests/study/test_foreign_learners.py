@@ -28,6 +28,7 @@ class TakesMatrices(KNeighborsClassifier):
 SOLVER = {"class": "sklearn.linear_model.LogisticRegression", "solver": "liblinear"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     [

@@ -48,6 +48,7 @@ def study(file):
     return Study("holes", [source], learners, METHODS, repeats=1)
 
 
+@pytest.mark.slow
 def test_a_study_of_unknown_labels_measures_known_cells(study, tmp_path):
     outcome = run_study(study, tmp_path / "r.store", executor="serial")
     assert (outcome.done, outcome.failed) == (16, 0)
@@ -176,6 +177,7 @@ LINEAR = {"name": "Linear", "class": "BinaryRelevance"}
 LINEAR |= {"estimator": {"class": "sklearn.linear_model.LogisticRegression"}}
 
 
+@pytest.mark.slow
 def test_parts_that_take_no_missing_values_are_named_before_any_work(tmp_path):
     rows = [f"{i % 7 if i % 5 else ''},{i % 3},{i % 2}" for i in range(60)]
     (tmp_path / "d.csv").write_text("\n".join(["a,b,l", *rows]))
@@ -194,6 +196,7 @@ def test_parts_that_take_no_missing_values_are_named_before_any_work(tmp_path):
     assert outcome.done == 2
 
 
+@pytest.mark.slow
 def test_generators_may_leave_labels_unknown(study, tmp_path, monkeypatch):
     """What a plan check cannot see becomes failed cells with the reason."""
     (tmp_path / "holes_maker.py").write_text(

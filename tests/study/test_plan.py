@@ -33,6 +33,7 @@ def test_presets_are_sound_and_survive_as_plain_values(name):
     assert [again.config(c) for c in again.cells()] == [study.config(c) for c in study.cells()]
 
 
+@pytest.mark.slow
 def test_sizes_of_the_presets():
     sizes = {name: len(load_study(name).cells()) for name in list_presets()}
     assert sizes["paper"] == 5460
@@ -137,6 +138,7 @@ def test_a_file_of_ones_own(tmp_path):
     assert len(study.cells()) == 2 * 2 * 2 * 2 * 2
 
 
+@pytest.mark.slow
 def test_ones_own_study_runs(tmp_path):
     lines = [f"{i % 7},{(i * i) % 11},{int(i % 3 == 0)},{int(i % 4 == 0)}" for i in range(60)]
     (tmp_path / "tags.csv").write_text("\n".join(["a,b,x,y", *lines]))

@@ -92,6 +92,7 @@ def counting(tiny, tmp_path, monkeypatch):
     return study, lambda: len(log.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_a_run_resumes_where_another_stopped(counting, tmp_path):
     study, count_fits = counting
     store = tmp_path / "r.store"
@@ -104,6 +105,7 @@ def test_a_run_resumes_where_another_stopped(counting, tmp_path):
     assert sum(row["runner"] == first.runner for row in rows) == 8
 
 
+@pytest.mark.slow
 def test_parts_of_a_study_are_the_whole(tiny, tiny_store, figures, tmp_path):
     small, store = tiny.only(datasets=["two"]), tmp_path / "r.store"
     run_study(small.only(learners=["BR"]), store, executor="serial")
@@ -111,6 +113,7 @@ def test_parts_of_a_study_are_the_whole(tiny, tiny_store, figures, tmp_path):
     assert figures(small, store).equals(figures(small, tiny_store))
 
 
+@pytest.mark.slow
 def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
     store = tmp_path / "f.store"
     outcome = run_study(moody, store, executor="serial")
@@ -125,6 +128,7 @@ def test_failures_are_rows_and_do_not_stop_the_rest(moody, tmp_path):
 
 
 # Filters of warnings belong to the process, not to a thread; real runners are processes.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_two_runners_never_do_a_cell_twice(counting, tmp_path):
     study, count_fits = counting
@@ -204,6 +208,7 @@ def test_a_fold_that_two_runners_do_is_there_once(tiny, tiny_store, tmp_path):
     assert len(first.rows(tiny)) == len(rows)
 
 
+@pytest.mark.slow
 def test_configurations_never_mix(tiny, tmp_path):
     store = tmp_path / "m.store"
     study = tiny.only(datasets=["two"], learners=["MLkNN"], methods=["MLSOL"])
@@ -223,6 +228,7 @@ def test_a_larger_plan_takes_what_a_smaller_one_did(tiny, tiny_store, tmp_path):
     assert len(read_results(small, tiny_store)) == len(small.cells())
 
 
+@pytest.mark.slow
 def test_the_seed_matters_and_the_default_does_not_depend_on_it(tiny, tiny_store, tmp_path):
     other = replace(tiny, seed=1).only(datasets=["one"], learners=["MLkNN"])
     run_study(other, tmp_path / "s.store", executor="serial")
@@ -234,6 +240,7 @@ def test_the_seed_matters_and_the_default_does_not_depend_on_it(tiny, tiny_store
     assert not same[merged["method"] == "EMLSOL"].all()
 
 
+@pytest.mark.slow
 def test_progress_is_told(tiny, tmp_path):
     seen = []
     run_study(
@@ -270,6 +277,7 @@ def others(monkeypatch):
     monkeypatch.setitem(sys.modules, "other_classes", module)
 
 
+@pytest.mark.slow
 def test_scores_that_are_no_numbers_are_failures(tiny, others, tmp_path):
     learner = Learner("Blank", Component("other_classes.Blank"))
     study = replace(tiny, learners=(learner, tiny.learner("MLkNN"))).only(datasets=["two"])
@@ -277,6 +285,7 @@ def test_scores_that_are_no_numbers_are_failures(tiny, others, tmp_path):
     assert (outcome.done, outcome.failed) == (14, 14)
 
 
+@pytest.mark.slow
 def test_a_dataset_that_cannot_be_had_does_not_stop_the_others(tiny, tmp_path):
     broken = DataSource("broken", make=Component("builtins.int", {"x": "no data"}))
     study = replace(tiny, datasets=(broken, tiny.dataset("two"))).only(learners=["MLkNN"])
@@ -287,6 +296,7 @@ def test_a_dataset_that_cannot_be_had_does_not_stop_the_others(tiny, tmp_path):
     ) == {"broken"}
 
 
+@pytest.mark.slow
 def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
     folds = tmp_path / "folds.csv"
     folds.write_text("row,rep0\n" + "\n".join(f"{i},{1 + i % 2}" for i in range(60)))
@@ -298,6 +308,7 @@ def test_a_fold_that_cannot_be_split_does_not_stop_the_others(tiny, tmp_path):
     assert errors.str.contains("numbered 0 to 1").all()
 
 
+@pytest.mark.slow
 def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     study = replace(tiny, learners=(Learner("Trees", forest),)).only(datasets=["two"])
@@ -306,6 +317,7 @@ def test_a_learner_without_a_seed_takes_the_studys(tiny, figures, tmp_path):
     assert figures(study, tmp_path / "a.store").equals(figures(study, tmp_path / "b.store"))
 
 
+@pytest.mark.slow
 def test_thresholds_of_other_rows_for_classifiers_of_others(tiny, tmp_path):
     forest = Component("sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": 3})
     methods = (Method("CV", objective="f1", tune_on="cv"),)

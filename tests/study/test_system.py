@@ -92,6 +92,7 @@ def test_a_serial_run_with_a_time_limit_works_in_one_other_process(small, tmp_pa
     assert (outcome.done, outcome.failed) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_sampler_with_nothing_to_do_does_nothing(small, tmp_path):
     """All neighbors of a row have its labels, so that MLSOL finds no cell to start from."""
     rows = "".join(f"{1000 * (i % 2) + i},{i % 2},{1 - i % 2}\n" for i in range(40))

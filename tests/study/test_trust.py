@@ -220,6 +220,7 @@ def test_all_classes_of_the_presets_are_known():
             assert source.make is None or source.make.find() is not None
 
 
+@pytest.mark.slow
 def test_no_file_that_a_store_names_is_opened_to_read_it(store, tmp_path, change_plan):
     private = tmp_path / "private.csv"
     private.write_text("secret\n")
@@ -245,6 +246,7 @@ def snapshot(folder):
     }
 
 
+@pytest.mark.slow
 def test_reading_writes_nothing(store, tmp_path):
     Store(store).claim(Fold("one", 0, 0))
     before = snapshot(store)
@@ -500,6 +502,7 @@ def use(path, scratch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 # Damage is said, each time.
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.LabelanceWarning")

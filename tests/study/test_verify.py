@@ -38,6 +38,7 @@ def change(folder, number, **figures):
     return rows[number]
 
 
+@pytest.mark.slow
 def test_committed_results_are_right_to_the_last_bit(folder, tiny_store):
     seen = []
     for source in (folder, tiny_store):
@@ -47,6 +48,7 @@ def test_committed_results_are_right_to_the_last_bit(folder, tiny_store):
     assert seen == [1, 2, 3, 4, 5, 6] * 2
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_the_cells(folder):
     first, again, other = (
         [one.cell for one in verify_results(folder, sample=4, seed=seed).cells]
@@ -62,6 +64,7 @@ def test_learners_can_be_chosen(folder):
         verify_results(folder, learners=["MLKNN"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "difference"), [("0.123456789", None), ("", float("inf")), (1e-14, 1e-14)]
 )
@@ -94,6 +97,7 @@ def stacked(tiny, tmp_path_factory):
     return store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("apart", "same"), [(5e-7, {"Stacked"}), (1e-5, set()), (1e-14, {"Stacked", "Default"})]
 )
@@ -133,6 +137,7 @@ def test_stores_are_merged_by_the_same_tolerance(stacked, tmp_path, method, apar
     assert kept == {cell_of(row): row["macro_auc_roc"] for row in Store(stacked).rows()}
 
 
+@pytest.mark.slow
 def test_a_cell_that_cannot_be_computed_any_more_differs(folder):
     plan = (folder / "study.toml").read_text()
     (folder / "study.toml").write_text(plan.replace("sampling_ratio = 0.3", "sampling_ratio = -9"))
@@ -148,6 +153,7 @@ def test_wrong_questions(folder):
         verify_results(folder, sample=0)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_data_with_nominal_features(data_dir, tmp_path):
     study = load_study("paper").only(

@@ -143,6 +143,7 @@ def test_labels_of_training_rows_are_told_apart_by_name():
         imbalance_report(test, test, y_train=[["jazz"], ["rock"]])
 
 
+@pytest.mark.slow
 def test_a_picture_finds_labels_again_that_rows_have_lost():
     pytest.importorskip("matplotlib")
     y = [["blues"], ["jazz"], ["rock"]]

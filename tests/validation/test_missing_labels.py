@@ -81,6 +81,7 @@ def test_measures_count_known_cells_in_every_container(kind):
     assert_allclose(imbalance.cvir(y), np.std([1, 2], ddof=1) / 1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "sparse", "pandas", "polars"])
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=["C4.5", "logistic"])
 def test_every_label_learns_from_the_rows_of_which_it_is_known(kind, estimator, partial):

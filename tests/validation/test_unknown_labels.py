@@ -264,6 +264,7 @@ HIDDEN_LABELS = {
 }
 
 
+@pytest.mark.slow
 def test_train_test_split_spreads_known_cells(data):
     X, y, hidden, _ = data
     holes, rows = np.where(hidden, np.nan, y), np.arange(len(X))
@@ -301,6 +302,7 @@ def test_unknown_cells_are_refused_by_name(name, data):
     assert f"{hidden.sum()} unknown cells" in caught.value.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(USES))
 def test_only_known_cells_count(name, data):
     """One test, as its laws compare the same few results."""
@@ -322,6 +324,7 @@ def test_only_known_cells_count(name, data):
         assert not equal(with_holes, found(np.where(hidden, 1, y)))
 
 
+@pytest.mark.slow
 def test_out_of_bag_scores_of_a_pipeline_know_which_rows_are_known():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)), (rng.random((200, 2)) < 0.4).astype(float)  # pure noise
@@ -374,6 +377,7 @@ def test_weights_of_a_label_are_those_of_its_known_rows(kind, data):
         assert_array_equal(found[j], alone[0])
 
 
+@pytest.mark.slow
 def test_members_that_know_nothing_of_a_label_do_not_vote_against_it():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(2, size=(60, 3)).astype(float)

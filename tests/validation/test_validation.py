@@ -61,6 +61,7 @@ def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_are_cleaned_on_a_copy(
     assert messy.nnz == 3
 
 
+@pytest.mark.slow
 @given(
     hnp.arrays(np.int64, (7, 3), elements=st.integers(-5, 5)),
     hnp.arrays(np.bool_, 3),
@@ -313,6 +314,7 @@ def test_missing_whole_numbers_of_any_width_come_back(dtype):
     assert out[3:].equals(frame)
 
 
+@pytest.mark.slow
 def test_columns_may_have_names_of_attributes():
     names = ["kind", "index", "columns", "shape", "dtype", "device", "data", "labels", "nnz"]
     rng = np.random.default_rng(0)

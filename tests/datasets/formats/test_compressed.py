@@ -60,6 +60,7 @@ def test_a_truncated_file_is_refused(tmp_path, kind):
         read_multilabel(path)
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_bomb_is_refused(tmp_path, kind):
     path = tmp_path / f"bomb.csv.{kind}"

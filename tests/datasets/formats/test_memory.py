@@ -123,6 +123,7 @@ def label_file(path):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux")
 def test_bombs_are_refused_before_they_take_memory(tmp_path):
     small = tmp_path / "small"

@@ -39,6 +39,7 @@ texts = (
 )
 
 
+@pytest.mark.slow
 @given(texts)
 @example("9007199254740993")
 @example("1.7976931348623157e308")
@@ -59,6 +60,7 @@ def test_numbers_agree_with_python(text):
         assert same(value, expected)
 
 
+@pytest.mark.slow
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=200)
 def test_shortest_forms_are_nearly_always_decided(number):

@@ -56,6 +56,7 @@ def datasets(draw, *, sparse=None, nominal=True, names=True):
 quick = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["arff", "arff.gz", "parquet", "npz"])
 @given(data=datasets())
 @quick
@@ -65,6 +66,7 @@ def test_everything_comes_back(tmp_path, ending, data):
     assert read_multilabel(path).same_as(data)
 
 
+@pytest.mark.slow
 @given(data=datasets())
 @quick
 def test_arff_without_a_label_file_comes_back(tmp_path, data):
@@ -73,6 +75,7 @@ def test_arff_without_a_label_file_comes_back(tmp_path, data):
     assert read_multilabel(path).same_as(data)
 
 
+@pytest.mark.slow
 @given(data=datasets(sparse=True, nominal=False, names=False))
 @quick
 def test_libsvm_text_comes_back(tmp_path, data):
@@ -80,6 +83,7 @@ def test_libsvm_text_comes_back(tmp_path, data):
     assert read_multilabel(path).same_as(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz"])
 @given(data=datasets(sparse=False))
 @quick
@@ -92,6 +96,7 @@ def test_separated_values_come_back_the_second_time(tmp_path, ending, data):
     assert read_multilabel(path).same_as(once)
 
 
+@pytest.mark.slow
 @given(data=datasets(sparse=False, nominal=False))
 @quick
 def test_separated_numbers_come_back_at_once(tmp_path, data):
@@ -99,6 +104,7 @@ def test_separated_numbers_come_back_at_once(tmp_path, data):
     assert read_multilabel(path).same_as(data)
 
 
+@pytest.mark.slow
 @given(data=datasets(sparse=False))
 @quick
 def test_separated_words_come_back_as_words(tmp_path, data):
@@ -113,6 +119,7 @@ def test_separated_words_come_back_as_words(tmp_path, data):
         assert after == before
 
 
+@pytest.mark.slow
 @given(data=datasets(sparse=False))
 @quick
 def test_frames_come_back(data):

@@ -139,6 +139,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, ending, before
     assert before is None or path.read_text() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the size of files is limited on Unix")
 def test_a_disk_that_takes_no_more_is_an_error_of_ours(tmp_path):
     code = """

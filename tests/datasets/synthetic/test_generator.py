@@ -49,6 +49,7 @@ def test_type_shares_are_reached(shares: tuple[float, ...], kind: dict) -> None:
     np.testing.assert_allclose(type_shares_of(X, Y), shares, atol=0.05)
 
 
+@pytest.mark.slow
 def test_every_label_with_enough_rows_has_the_shares() -> None:
     shares = (0.3, 0.3, 0.3, 0.1)
     X, Y = make_multilabel_imbalanced(4000, 6, 12, type_shares=shares, random_state=0)
@@ -74,6 +75,7 @@ def test_types_do_not_change_when_features_are_scaled_by_their_range(kind: dict)
     np.testing.assert_array_equal(scaled, type_shares_of(X, Y))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     n_samples=st.integers(1500, 2500),

@@ -92,6 +92,7 @@ def test_trees_equal_the_oracle(options, missing, seed, n_classes, kinds, sparse
         np.testing.assert_allclose(found, [tree.proba(x) for x in X], atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), signed=st.booleans(), rare=st.integers(0, 1))
 def test_sparse_columns_that_gain_just_enough_for_a_rare_class(seed, signed, rare):
@@ -125,6 +126,7 @@ def test_a_cell_just_below_the_rows_without_one_makes_no_cut(seed, sparse):
     assert_same_tree(forest, 0, tree)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3), sparse=st.booleans())
 def test_values_too_close_to_be_separated_and_splits_of_few_rows(seed, n_classes, sparse):
@@ -147,6 +149,7 @@ def test_values_too_close_to_be_separated_and_splits_of_few_rows(seed, n_classes
         assert_same_tree(forest, t, tree)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), missing=st.sampled_from([0.0, 0.2]))
 def test_weighted_trees_equal_the_oracle(seed, missing):

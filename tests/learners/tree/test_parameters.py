@@ -115,5 +115,6 @@ def test_a_class_whose_rows_all_weigh_nothing_does_not_count():
     assert_allclose(found[:, 1:], tree.fit(X[y > 0], y[y > 0]).predict_proba(X), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_conventions_of_scikit_learn():
     check_estimator(C45Classifier(), on_skip=None)

@@ -63,6 +63,7 @@ def problems(draw, missing=(0.0,)):
     return C45Classifier(**options, **nominal), X, y
 
 
+@pytest.mark.slow
 @given(problems())
 def test_rows_reach_the_leaf_that_the_printed_tree_sends_them_to(problem):
     tree, X, y = problem
@@ -79,6 +80,7 @@ def test_rows_reach_the_leaf_that_the_printed_tree_sends_them_to(problem):
         assert_array_equal([lines[at][5] for at in reached], tree.forest_.weight[leaves])
 
 
+@pytest.mark.slow
 @given(problems(missing=(0.0, 0.2)))
 def test_depth_and_leaves_are_those_of_the_printed_tree(problem):
     tree, X, y = problem
@@ -87,6 +89,7 @@ def test_depth_and_leaves_are_those_of_the_printed_tree(problem):
     assert tree.get_depth() == max((line[0] + 1 for line in lines), default=0)
 
 
+@pytest.mark.slow
 @given(problems(missing=(0.3,)))
 def test_a_missing_value_follows_the_heaviest_branch(problem):
     tree, X, y = problem
@@ -107,6 +110,7 @@ def test_a_missing_value_follows_the_heaviest_branch(problem):
         assert at == leaf
 
 
+@pytest.mark.slow
 @given(problems())
 def test_importances_are_the_entropy_that_splits_take_from_the_rows(problem):
     tree, X, y = problem
@@ -132,6 +136,7 @@ def test_importances_are_the_entropy_that_splits_take_from_the_rows(problem):
     assert importances.sum() == pytest.approx(1 if taken.sum() > 0 else 0)
 
 
+@pytest.mark.slow
 @given(problems(missing=(0.3,)))
 def test_importances_are_shares(problem):
     tree, X, y = problem

@@ -36,6 +36,7 @@ def result():
     return compare(pd.DataFrame(scores, columns=list("abcd")))
 
 
+@pytest.mark.slow
 @given(st.integers(2, 14), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_parts_agree(n, k, seed):
     scores = np.random.default_rng(seed).normal(0.5 * np.arange(k), 1, (n, k)).round(1)

@@ -87,6 +87,7 @@ def test_exhaustive_sets_by_trying_all_sets(k):
     assert set(ours) == {s for s in every if is_closed(s)}
 
 
+@pytest.mark.slow
 @given(P_VALUES)
 def test_order_of_power(matrix_of, p):
     p = matrix_of(p)
@@ -97,6 +98,7 @@ def test_order_of_power(matrix_of, p):
     assert (most <= 1).all()
 
 
+@pytest.mark.slow
 @given(P_VALUES, st.sampled_from([0.01, 0.05, 0.1]))
 def test_adjusted_values_reject_what_the_procedure_rejects(matrix_of, p, alpha):
     """Accepted is what lies in an exhaustive set I with min p > alpha / |I|."""
@@ -109,6 +111,7 @@ def test_adjusted_values_reject_what_the_procedure_rejects(matrix_of, p, alpha):
     assert_array_equal(pairs_of(bergmann_hommel(matrix)) > alpha, accepted)
 
 
+@pytest.mark.slow
 @given(P_VALUES)
 def test_holm_and_shaffer_by_their_definition(matrix_of, p):
     matrix = matrix_of(p)
@@ -134,6 +137,7 @@ def test_all_equal(rule, k):
         assert_array_equal(np.diag(adjusted), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", CORRECTIONS)
 @given(p=P_VALUES, seed=st.integers(0, 1000))
 @settings(max_examples=25)
@@ -143,6 +147,7 @@ def test_order_of_methods_does_not_matter(matrix_of, rule, p, seed):
     assert_array_equal(rule(p[np.ix_(order, order)]), rule(p)[np.ix_(order, order)])
 
 
+@pytest.mark.slow
 def test_bergmann_hommel_is_not_monotone_unless_asked(matrix_of):
     rng = np.random.default_rng(0)
     inversions = 0
@@ -156,6 +161,7 @@ def test_bergmann_hommel_is_not_monotone_unless_asked(matrix_of):
     assert 30 < inversions < 270
 
 
+@pytest.mark.slow
 @given(P_VALUES)
 def test_monotone_stays_below_shaffer(matrix_of, p):
     p = matrix_of(p)

@@ -16,6 +16,7 @@ TABLES = st.tuples(st.integers(2, 7), st.integers(2, 4)).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(TABLES)
 def test_definitions(scores):
     effects, sums = effect_sizes(scores), signed_rank_sums(scores)
@@ -33,6 +34,7 @@ def test_definitions(scores):
                 assert effects.rank_biserial[a, b] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @given(TABLES, st.sampled_from(["split", "drop"]))
 def test_turning_scores_turns_effects(scores, zero):
     effects = effect_sizes(scores, zero=zero)

@@ -47,6 +47,7 @@ def test_ranks_by_counting(scores):
     assert_allclose(average_ranks(scores), np.mean(expected, axis=0))
 
 
+@pytest.mark.slow
 @given(TABLES.filter(lambda scores: scores.shape[1] >= 3 and (np.ptp(scores, axis=1) > 0).any()))
 def test_tie_correction_is_that_of_scipy(scores):
     ours, theirs = friedman(scores, tie_correction=True), friedmanchisquare(*scores.T)

@@ -38,6 +38,7 @@ def by_all_patterns(differences, zero):
     return plus, minus, np.mean(np.minimum(sums, total - sums) <= min(plus, minus))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zero", ["split", "drop"])
 @given(differences=arrays(np.int64, st.integers(2, 9), elements=st.integers(-4, 4)))
 def test_exact_p_counts_all_sign_patterns(zero, differences):
@@ -108,6 +109,7 @@ def test_decimals_that_are_equal_on_paper_are_equal():
         assert_array_equal(sums, [[0, 6], [4, 0]])
 
 
+@pytest.mark.slow
 @given(st.integers(2, 7), st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_symmetry(n, k, seed):
     scores = np.random.default_rng(seed).integers(0, 5, (n, k))
