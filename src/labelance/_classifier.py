@@ -54,6 +54,7 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
     _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
     _fits_each_label: ClassVar[bool] = False  # estimators_: one per label, each fitted to all rows
+    _finds_columns: ClassVar[bool] = False  # of texts and vectors itself, and checks their names
     _needs_all: ClassVar[str | None] = TOGETHER  # why every cell of y must be known; None: need not
 
     verbose: int = 0  # for learners without the parameter
@@ -229,7 +230,8 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
         check_is_fitted(self)
         self._check_no_device(X)
         clean = validate_like(X, self._schema, caller=type(self).__name__)
-        if hasattr(self, "n_features_in_"):
+        by_name = self._finds_columns and self._schema.only_rows
+        if hasattr(self, "n_features_in_") and not by_name:
             sklearn_validate_data(self, X, skip_check_array=True, reset=False)
         return clean
 

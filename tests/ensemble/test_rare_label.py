@@ -18,6 +18,7 @@ from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
 from labelance.ensemble._forest import BAG, Forest
 from labelance.ensemble._kernel_ridge import KernelRidge, _Fit, _kernel, _prepare
+from labelance.ensemble._race import find_candidates
 from labelance.exceptions import InputError
 from labelance.metrics import macro_auc_roc, macro_brier_loss
 
@@ -485,7 +486,7 @@ def test_texts_vectors_and_a_table_are_blended():
     assert np.isfinite(model.predict_proba(empty)).all()
     with pytest.raises(InputError):
         model.predict(frame.assign(post=1.0))
-    with pytest.raises(ValueError, match="now missing:\n- post"):
+    with pytest.raises(InputError, match="does not have: 'post'"):
         model.predict(frame.drop(columns="post"))
 
 
@@ -574,3 +575,41 @@ def test_empty_texts_do_not_change_how_words_are_weighted():
     rows = sp.vstack([X[:120], sp.csr_array((20, 120))], format="csr")
     assert Encoding.fit(rows, words, text=True)[0].weighted
     assert Encoding.fit(rows, words)[0].weighted
+
+
+@pytest.fixture
+def one_part(monkeypatch):
+    monkeypatch.setattr(
+        "labelance.ensemble._rare_label.find_candidates",
+        lambda *a: [one for one in find_candidates(*a) if one.part.name == "linear"],
+    )
+
+
+@pytest.mark.usefixtures("one_part")
+@pytest.mark.parametrize("kind", ["text", "vectors"])
+def test_a_single_column_needs_no_name_and_names_are_checked_in_three_parts(kind):
+    texts, y = posts(60)
+    cells = texts if kind == "text" else list(y + np.linspace(0, 1, 60)[:, None])
+    frame = pd.DataFrame({"post": cells})
+    model = RareLabelClassifier(random_state=0).fit(frame, y)
+    assert_array_equal(model.predict_proba(pd.Series(cells)), model.predict_proba(frame))
+    for X, told in (
+        (frame.rename(columns={"post": "text"}), "columns that X does not have: 'post'"),
+        (frame.assign(size=1.0), "without columns that X has: 'size'"),
+    ):
+        with pytest.raises(InputError, match=told) as caught:
+            model.predict(X)
+        assert all(caught.value.parts)
+
+
+@pytest.mark.usefixtures("one_part")
+def test_columns_next_to_texts_go_by_name():
+    texts, y = posts(60)
+    frame = pd.DataFrame(
+        {"post": texts, "size": np.arange(60) / 7, "day": pd.Timestamp("2020-01-01")}
+    )
+    model = RareLabelClassifier(random_state=0).fit(frame, y)
+    other = frame[["size", "post"]]
+    assert_array_equal(model.predict_proba(other), model.predict_proba(frame))
+    with pytest.raises(InputError, match="does not have: 'size'"):
+        model.predict(frame[["post", "day"]])

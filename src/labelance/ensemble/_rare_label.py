@@ -136,6 +136,7 @@ class RareLabelClassifier(WeightedClassifier):
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
     }
+    _finds_columns: ClassVar[bool] = True
     _needs_all: ClassVar[str | None] = None
     estimator = None  # all parts are its own, and take weights
 
