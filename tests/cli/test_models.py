@@ -150,6 +150,50 @@ def test_texts_are_read_from_files(here, call):
     assert (found["happy"] == truth["happy"])[known].mean() > 0.8
 
 
+def make_chinese(seed=0, n=150):
+    rng = np.random.default_rng(seed)
+    noise = ["".join(rng.choice(list("天气很好今我们去公园这部电影真的"), 6)) for _ in range(n)]
+    happy, sad = rng.random((2, n)) < 0.4
+    texts = [
+        f"{a}{'太阳' if h else ''}{b}{'下雨' if s else ''}"
+        for a, b, h, s in zip(noise, noise[1:] + noise, happy, sad)
+    ]
+    ids = [f"u-{7919 * i + seed}" for i in range(n)]
+    return pd.DataFrame(
+        {"id": ids, "post": texts, "happy": happy.astype(int), "sad": sad.astype(int)}
+    )
+
+
+@pytest.mark.parametrize("learner", ["logistic", "forest"])
+def test_texts_without_blanks_are_read_by_characters(here, call, learner):
+    make_chinese().to_csv("posts.csv", index=False)
+    more = make_chinese(1, 30)
+    more.drop(columns=["happy", "sad"]).to_csv("more.csv", index=False)
+    assert call("fit", "posts.csv", *LABELS, "--learner", learner, "-o", "m.skops")[0] == 0
+    assert call("predict", "m.skops", "more.csv", "-o", "out.csv")[0] == 0
+    assert read()["id"].tolist() == more["id"].tolist()
+    assert (read()[["happy", "sad"]] == more[["happy", "sad"]]).mean().min() > 0.8
+
+
+@pytest.mark.parametrize(("n", "least"), [(90, 1), (150, 2)])
+def test_terms_of_every_learner_are_in_as_many_rows(here, call, n, least):
+    make_posts(n=n).to_csv("posts.csv", index=False)
+    assert call("fit", "posts.csv", *LABELS, "--learner", "logistic", "-o", "m.skops")[0] == 0
+    model = skops_io.load("m.skops", trusted=skops_io.get_untrusted_types(file="m.skops"))
+    assert model.estimator[0].transformers[0][1].min_df == least
+
+
+def test_texts_without_a_word_in_common_are_left_out_or_an_error(here, call):
+    rows = make_rows(n=150).assign(post=[f"a{i}x b{i}y c{i}z" for i in range(150)])
+    rows.to_csv("posts.csv", index=False)
+    words = ("--learner", "logistic", "-o", "m.skops")
+    code, _, err = call("fit", "posts.csv", *LABELS, *words)
+    assert (code, "left out: post (no word is in 2 rows" in err) == (0, True)
+    rows[["id", "post", "happy", "sad"]].to_csv("alone.csv", index=False)
+    code, _, err = call("fit", "alone.csv", *LABELS, *words, "--force")
+    assert (code, "no word is in 2 rows" in err) == (1, True)
+
+
 def test_unknown_labels_are_no_absent_ones(here, call):
     rows = make_rows()
     rows.loc[::3, "happy"] = -1

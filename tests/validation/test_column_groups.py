@@ -253,6 +253,15 @@ def test_strings_say_what_they_are(kind, strings, n):
     assert find_kind(strings, n) == kind
 
 
+def test_a_column_of_texts_may_be_called_as_the_table_is():
+    frame = pd.DataFrame({"post": TEXTS, "size": VECTORS[:, 0]})
+    for X in (frame, frame.rename(columns={"post": "table"})):
+        groups, blocks = fit(X)
+        joined, names = groups.join(blocks, caller="fit")
+        assert joined.shape == (N, len(groups.columns[X.columns[0]].rarity) + 1)
+        assert names[-1] == "size"
+
+
 # -------------------------------------------------------------------------------------------- saved
 
 

@@ -164,7 +164,7 @@ class ColumnGroups:
         """
         parts, names = [], []
         for block in blocks:
-            column = self.columns.get(block.name)
+            column = None if block.kind == "table" else self.columns[block.name]
             if isinstance(column, TextColumn):
                 parts.append(block.native)
                 names += [f"{block.name}: {term}" for term in column.terms.split("\n")]
@@ -327,8 +327,7 @@ class TextColumn:
         distinct = set(texts)
         if len(distinct) < 2:
             return "its texts are all " + ("equal" if distinct - {""} else "empty")
-        characters = has_no_blanks(sample_strings(distinct))
-        least = next((rows for n, rows in _MIN_ROWS if len(texts) >= n), 1)
+        characters, least = has_no_blanks(sample_strings(distinct)), least_rows(len(texts))
         vectorizer = make_vectorizer(
             characters, min_df=least, max_features=MOST_TERMS, dtype=np.float32
         )
@@ -368,6 +367,11 @@ def make_vectorizer(characters: bool, **more: Any) -> TfidfVectorizer:
         sublinear_tf=True,
         **more,
     )
+
+
+def least_rows(n: int) -> int:
+    """Return in how many of n texts a term must be to count."""
+    return next((least for many, least in _MIN_ROWS if n >= many), 1)
 
 
 def _read_texts(cells: Sequence[Any]) -> list[str]:

@@ -205,7 +205,13 @@ def _make_encoder(rows: Rows) -> list[Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-    from labelance._validation._column_groups import MOST_TERMS, make_vectorizer
+    from labelance._validation._column_groups import (
+        MOST_TERMS,
+        ColumnGroups,
+        TextColumn,
+        least_rows,
+        make_vectorizer,
+    )
 
     if not rows.kinds:  # a sparse table
         return [MaxAbsScaler()]
@@ -219,11 +225,17 @@ def _make_encoder(rows: Rows) -> list[Any]:
             "Remove --learner, or leave the column out with --ignore",
         )
     words = {
-        "min_df": 3 if rows.dataset.n_samples >= 1000 else 1,
+        "min_df": least_rows(rows.dataset.n_samples),
         "max_features": MOST_TERMS,
         "dtype": np.float32,
     }
-    steps: list[Any] = [(make_vectorizer(False, **words), name) for name in by_kind.get("text", ())]
+    groups, _ = ColumnGroups.fit(rows.X, caller="labelance fit")
+    rows.left_out.update(groups.omitted)  # texts that are all equal, or share no term
+    steps: list[Any] = [
+        (make_vectorizer(column.characters, **words), name)
+        for name, column in groups.columns.items()
+        if isinstance(column, TextColumn)
+    ]
     if "category" in by_kind:
         steps.append((OneHotEncoder(handle_unknown="ignore"), by_kind["category"]))
     if "number" in by_kind:
