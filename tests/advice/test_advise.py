@@ -50,6 +50,7 @@ from labelance.advice._compare import (
     simplest,
 )
 from labelance.advice._learners import Learner, LearnerRace
+from labelance.advice._rows import open_rows
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import CostMatrix, LabelThresholds
 from labelance.ensemble._race import find_candidates
@@ -809,3 +810,49 @@ def test_code_makes_what_is_inside_of_what(data):
         exec(f"{write_imports(model)}model = {write_expression(model)}", names)
         assert repr(names["model"]) == repr(model)
         assert max(map(len, write_expression(model).split("\n"))) <= 88
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "seconds"),
+    [(240, 384, 0.0080), (4000, 384, 0.0739), (16_000, 384, 0.3105), (1000, 100, 0.0051)],
+)
+def test_regressions_of_scikit_learn_are_counted_as_they_were_measured(n, d, seconds):
+    """Those of the race are solved side by side: their count was a third of it for many rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, d)), rng.integers(0, 2, (60, 28))
+    race = LearnerRace.open(validate_data(X, y, caller="a test"), None, rng)
+    learner = race.learners(None)["linear"]
+    assert 0.5 <= learner.seconds(n) / (28 * seconds) <= 2
+
+
+POSTS = [f"{text} on day {i}" for i, text in enumerate(TEXTS)]
+
+
+def open_linear(X):
+    rows = open_rows(X, WEATHER, None)
+    race = LearnerRace.open(rows.data, rows.groups, np.random.default_rng(0))
+    return race.learners(None)["linear"]
+
+
+@pytest.mark.parametrize("name", ["embedding", "post__id", "numbers", "categories", 7])
+@pytest.mark.parametrize("texts", [False, True])
+def test_columns_of_vectors_are_read_alike_whatever_they_are_called(name, texts):
+    rng = np.random.default_rng(0)
+    more = {"size": rng.normal(size=90), "key": ["red", "blue", "green"] * 30}
+    more |= {"post": POSTS} if texts else {}
+    vectors = list(rng.normal(size=(90, 5)) * (1 if texts else [1, 10, 100, 1, 1]))
+    frame = pd.DataFrame({"vector": vectors, **more})
+    other = pd.DataFrame({**more, "vector": vectors}).rename(columns={"vector": name})
+    if name == 7:
+        other.columns = range(20, 20 + len(other.columns))
+    expected, found = (open_linear(X).make(90).fit(X, WEATHER) for X in (frame, other))
+    assert_allclose(found.predict_proba(other), expected.predict_proba(frame), atol=0.01)
+    assert found[-1].get_params()["estimator__C"] == expected[-1].get_params()["estimator__C"]
+
+
+def test_vectors_next_to_texts_are_counted_too():
+    frame = pd.DataFrame(
+        {"post": POSTS, "vector": list(np.random.default_rng(0).normal(size=(90, 60)))}
+    )
+    both, texts = open_linear(frame), open_linear(frame["post"])
+    assert_allclose(both.seconds(90), texts.seconds(90) + 2 * (3e-3 + 5e-8 * 90 * 60))
