@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import stored_values
+from labelance._arrays._containers import stored_values, to_dense
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils._compat import Interval
@@ -71,7 +71,6 @@ class Forest:
 
     def leaves_of(self, X: Any) -> Ints:
         """Return the leaf of every row in every tree."""
-        X = X.tocsc() if sp.issparse(X) else X
         leaf = np.empty((X.shape[0], len(self.roots)), dtype=np.int64)
         todo = [(root, t, np.arange(len(leaf))) for t, root in enumerate(self.roots)]
         while todo:
@@ -182,8 +181,6 @@ def _draw_features(
     In sparse data all of them are often constant in the node; then the next ``k`` are drawn.
     """
     order = rng.permutation(X.shape[1])
-    if sp.issparse(X):
-        X, rows = X[rows], np.arange(len(rows))
     for start in range(0, len(order), k):
         features = np.sort(order[start : start + k])
         values = _values(X, rows, features)
@@ -194,8 +191,7 @@ def _draw_features(
 
 def _values(X: Any, rows: Ints, features: Ints) -> Floats:
     """Return some cells as a dense array."""
-    cells = X[:, features][rows].toarray() if sp.issparse(X) else X[np.ix_(rows, features)]
-    return np.ascontiguousarray(cells, dtype=np.float64)
+    return np.ascontiguousarray(to_dense(X[np.ix_(rows, features)]), dtype=np.float64)
 
 
 def _sparse_directions(n: int, k: int, rng: np.random.Generator) -> Floats:
