@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,7 @@ def test_ctrl_c_is_nobodys_failure(study_of, tmp_path):
 def test_only_the_guilty_cells_fail_in_processes(study_of, tmp_path, capfd):
     # Kernels are compiled, if need be.
     run_study(study_of("Fine"), tmp_path / "s.store", executor="serial")
+    forkserver._forkserver._stop()  # that of an earlier test writes where that test did
     study = study_of("Fine", "Killed", "Hangs", "Prints", "Leaks")
     # Long enough for an honest cell on a busy machine.
     outcome = run_study(study, tmp_path / "s.store", n_jobs=2, cell_timeout=60)
