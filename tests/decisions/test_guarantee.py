@@ -333,3 +333,8 @@ def test_bad_numbers_of_alarms_are_refused():
 def test_sparse_scores_of_rows_without_labels():
     found = guarantee_recall(np.zeros((5, 2)), sp.csr_array((5, 2)), too_few="never")
     assert np.isposinf(found.thresholds).all()
+
+
+def test_alarms_among_more_rows_than_an_integer_of_64_bits_holds():
+    with pytest.raises(InputError, match="reference rows"):
+        limit_alarms(np.linspace(0, 1, 50)[:, None], n_alarms=5, n_rows=2**64)

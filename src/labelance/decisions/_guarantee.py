@@ -445,7 +445,7 @@ def limit_alarms(
         return np.full(q, -np.inf)
 
     def is_safe(rank: int, size: int) -> bool:
-        chance = stats.betabinom.sf(n_alarms, n_rows, rank, size - rank + 1)
+        chance = stats.betabinom.sf(n_alarms, float(n_rows), rank, size - rank + 1)
         return bool(chance <= delta * (1 + _ROUNDING))
 
     rank = _last_true(lambda r: is_safe(r, n), n)
