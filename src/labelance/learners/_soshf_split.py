@@ -158,14 +158,14 @@ def oblique_direction(
     return best
 
 
-def distances(right_of_plus: Any, right_of_minus: Any) -> Any:
+def hellinger_distances(right_of_plus: Any, right_of_minus: Any) -> Any:
     """Return Hellinger distances of two classes from their shares right of splits."""
     right = np.sqrt(right_of_plus) - np.sqrt(right_of_minus)
     left = np.sqrt(1 - right_of_plus) - np.sqrt(1 - right_of_minus)
     return np.sqrt(right * right + left * left)
 
 
-hellinger = kernel(distances)
+hellinger = kernel(hellinger_distances)
 
 
 @kernel
@@ -294,7 +294,7 @@ def scan(along: Floats, plus: Bools, min_leaf: int) -> tuple[int, float, float]:
     left_plus = np.cumsum(plus[order], axis=0)[inner]
     ordered = np.take_along_axis(along, order, axis=0)
     low, high = ordered[inner], ordered[min_leaf : n - min_leaf + 1]
-    value = distances(1 - left_plus / n_plus, 1 - (left - left_plus) / (n - n_plus))
+    value = hellinger_distances(1 - left_plus / n_plus, 1 - (left - left_plus) / (n - n_plus))
     value[low == high] = 0.0
     found = value.T.ravel()
     best, place = 0.0, 0
