@@ -16,7 +16,7 @@ from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import Encoding
-from labelance.ensemble._forest import BAG, Forest
+from labelance.ensemble._forest import BAG, BaggedTrees
 from labelance.ensemble._kernel_ridge import KernelRidge, _Fit, _kernel, _prepare
 from labelance.ensemble._race import find_candidates
 from labelance.exceptions import InputError
@@ -153,7 +153,7 @@ def whole_trees(monkeypatch):
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
     rng = np.random.default_rng(0)
-    forest, _ = Forest.fit(table, data[1], None, rng, splitter=splitter, n_trees=7)
+    forest, _ = BaggedTrees.fit(table, data[1], None, rng, splitter=splitter, n_trees=7)
     rows = table.astype(np.float32)
     expected = np.mean([tree.predict(rows) for tree in forest.trees], axis=0)
     assert_allclose(forest.scores(table), expected, atol=1e-12)
@@ -162,7 +162,7 @@ def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
 def test_trees_keep_their_splits_and_not_what_they_predict(data, table, monkeypatch):
     def fit():
         rng = np.random.default_rng(0)
-        return Forest.fit(table, data[1], None, rng, splitter="best", n_trees=5)[0]
+        return BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=5)[0]
 
     kept = fit()
     monkeypatch.setattr("labelance.ensemble._forest.drop_node_values", lambda tree: None)
@@ -179,7 +179,7 @@ def test_trees_keep_their_splits_and_not_what_they_predict(data, table, monkeypa
 @pytest.mark.usefixtures("whole_trees")
 def test_rows_left_out_are_scored_by_trees_that_did_not_see_them(data, table):
     rng = np.random.default_rng(0)
-    forest, held_out = Forest.fit(table, data[1], None, rng, splitter="best", n_trees=25)
+    forest, held_out = BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=25)
     rows = table.astype(np.float32)
     by_tree = np.array([tree.predict(rows) for tree in forest.trees])
     bags = bags_of(25, len(table))
@@ -199,7 +199,7 @@ def bags_of(n_trees, n):
 def test_leaves_of_a_forest_count_rows_in_which_a_label_is_known(data, table, known):
     Y = np.where(known, data[1], 0)
     rng = np.random.default_rng(0)
-    forest, held_out = Forest.fit(table, Y, None, rng, splitter="best", n_trees=4, known=known)
+    forest, held_out = BaggedTrees.fit(table, Y, None, rng, splitter="best", n_trees=4, known=known)
     places = np.array([tree.apply(table.astype(np.float32)) for tree in forest.trees])
     bags, scores = bags_of(4, len(table)), forest.scores(table)
     for i, label in ((0, 0), (3, 4), (50, 7)):
@@ -217,7 +217,7 @@ def test_leaves_of_a_forest_count_rows_in_which_a_label_is_known(data, table, kn
 def test_a_tree_draws_no_more_rows_than_a_bag_has(data, table, monkeypatch):
     monkeypatch.setattr("labelance.ensemble._forest.BAG", 30)
     rng = np.random.default_rng(0)
-    forest, held_out = Forest.fit(table, data[1], None, rng, splitter="best", n_trees=6)
+    forest, held_out = BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=6)
     assert max(tree.tree_.n_node_samples[0] for tree in forest.trees) <= 30
     assert held_out.shape == data[1].shape
 
@@ -226,7 +226,7 @@ def test_projected_labels_give_leaf_means_of_the_labels(monkeypatch):
     monkeypatch.setattr("labelance.ensemble._forest._MOST_OUTPUTS", 3)
     X, y = make_multilabel_imbalanced(150, random_state=1)
     table = Encoding.fit(X, NO_CATEGORIES)[1]
-    forest, held_out = Forest.fit(
+    forest, held_out = BaggedTrees.fit(
         table, y.astype(float), None, np.random.default_rng(0), splitter="best", n_trees=30
     )
     assert forest.trees[0].n_outputs_ == 16

@@ -176,7 +176,7 @@ def test_one_chain_equals_scikit_learns(small):
     linear = LogisticRegression()
     chain = ClassifierChain(linear, order=order).fit(X, Y)
     plan = ChainPlan(order, np.arange(len(X)), np.random.default_rng(0), balanced=False)
-    labels = tree_chains.Labels(sp.csr_array(Y.astype(np.int8)))
+    labels = tree_chains.LabelColumns(sp.csr_array(Y.astype(np.int8)))
     trainer = CloneTrainer(linear, Rows(X, X), clean=True)
     chains = fit_clone_chains(trainer, labels, [plan], features="true", n_jobs=None)
     scores = chains.aggregate(Rows(new, new), votes=False, n_jobs=None)

@@ -25,7 +25,7 @@ BAG = 10_000  # rows that a tree draws, of as many or more
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class BaggedTrees:
     """Trees for all labels together, each grown on a bag of rows.
 
     Splits are those of the Gini index: for a label of 0 and 1 it is twice the variance, which
@@ -58,7 +58,7 @@ class Forest:
         n_trees: int,
         n_jobs: int | None = None,
         known: NDArray[np.bool_] | None = None,
-    ) -> tuple[Forest, Floats]:
+    ) -> tuple[BaggedTrees, Floats]:
         """Return the forest, and scores of its rows by the trees that left them out.
 
         A label that is unknown in a row counts, where trees split, as the share of its bag that

@@ -36,7 +36,7 @@ from labelance._validation._labels import (
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import EncodedTable, Floats, Table
-from labelance.ensemble._forest import BAG, Forest
+from labelance.ensemble._forest import BAG, BaggedTrees
 from labelance.ensemble._kernel_ridge import KernelRidge, n_landmarks
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.ensemble._network import Network, plan_rounds
@@ -458,7 +458,7 @@ class Trees(Part):
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
         return FittedPart(
-            *Forest.fit(
+            *BaggedTrees.fit(
                 task.table,
                 task.Y.toarray().astype(float),
                 task.weight,

@@ -115,7 +115,7 @@ class ChainPlan:
         return np.concatenate([few, self.rng.choice(many, len(few), replace=False)])
 
 
-class Labels:
+class LabelColumns:
     """Y by columns, written out one at a time: 0, 1 or ``UNKNOWN``."""
 
     def __init__(self, Y: sp.csr_array, unknown: sp.csr_array | None = None) -> None:
@@ -176,7 +176,7 @@ class CloneChains:
 
 def fit_clone_chains(
     trainer: CloneTrainer,
-    labels: Labels,
+    labels: LabelColumns,
     plans: list[ChainPlan],
     *,
     features: ChainFeatures,
@@ -198,7 +198,7 @@ def fit_clone_chains(
 
 
 def _fit_chain(
-    trainer: CloneTrainer, labels: Labels, plan: ChainPlan, features: ChainFeatures
+    trainer: CloneTrainer, labels: LabelColumns, plan: ChainPlan, features: ChainFeatures
 ) -> Chain:
     X, models = trainer.rows.clean, []
     before = np.empty((X.shape[0], len(labels)), dtype=np.int8)
@@ -314,7 +314,7 @@ class TreeChains:
 def fit_tree_chains(
     trainer: TreeTrainer,
     X: Any,
-    labels: Labels,
+    labels: LabelColumns,
     plans: list[ChainPlan],
     *,
     features: ChainFeatures,
@@ -366,7 +366,7 @@ def _grow_group(
     trainer: TreeTrainer,
     X: Any,
     laid_out: list[LaidOut] | None,
-    labels: Labels,
+    labels: LabelColumns,
     plans: list[ChainPlan],
     features: ChainFeatures,
     progress: Progress,
@@ -468,7 +468,7 @@ def fit_chains(
     n_jobs : int or None
         Chains fitted at a time; the result does not depend on it.
     """
-    labels = Labels(data.Y, data.unknown)
+    labels = LabelColumns(data.Y, data.unknown)
     if isinstance(trainer, TreeTrainer):
         names = tuple(map(str, label_names or (f"y{j}" for j in range(len(labels)))))
         return fit_tree_chains(

@@ -15,7 +15,7 @@ from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, split_against_virtual, split_pairs
+from labelance.learners._reduction import Reduction, Rows, split_against_virtual, split_pairs
 
 _ROWS_PER_BLOCK = 1 << 19  # of the pairwise problems that are in memory at a time
 
@@ -169,7 +169,7 @@ def _disagreements(Y: sp.csr_array, unknown: sp.csr_array | None) -> Ints:
 
 def _splits(
     Y: sp.csr_array, unknown: sp.csr_array | None, first: Ints, second: Ints, sizes: Ints
-) -> Iterator[Split]:
+) -> Iterator[Reduction]:
     """Yield the problems of the labels, then those of the pairs, a block at a time."""
     yield split_against_virtual(Y, unknown)
     total = np.cumsum(sizes)

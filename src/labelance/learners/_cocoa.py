@@ -19,7 +19,7 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split
+from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
@@ -172,7 +172,7 @@ def split_couples(
     rng: np.random.Generator,
     *,
     unknown: sp.csr_array | None = None,
-) -> Split:
+) -> Reduction:
     """Return the balanced problems of every label: alone, then with each of its couples.
 
     The last class of a problem is presence of the label, and votes for it. Of a couple, class 1
@@ -207,7 +207,7 @@ def split_couples(
     )
     slot = np.cumsum(n_classes) - 1
     votes = sp.csr_array((np.ones(len(slot)), (slot, label)), shape=(int(slot[-1]) + 1, q))
-    return Split(Problems(n_classes, start, rows, classes, False), votes)
+    return Reduction(Problems(n_classes, start, rows, classes, False), votes)
 
 
 def _class_sizes(Y: sp.csc_array, unknown: sp.csc_array, label: Ints, other: Ints) -> Ints:

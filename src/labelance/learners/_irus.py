@@ -18,7 +18,7 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split
+from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
@@ -154,7 +154,7 @@ def split_inversely(
     rng: np.random.Generator,
     *,
     unknown: sp.csr_array | None = None,
-) -> Split:
+) -> Reduction:
     """Return the problems of every label's members: all minority rows, and some of the others.
 
     Rows in which a label is ``unknown`` are neither. Their class 1, presence, votes for the label.
@@ -186,7 +186,7 @@ def split_inversely(
     problems = Problems(n_classes, start, rows, targets.astype(np.int32), False)
     slots = 2 * np.arange(q * n_members) + 1
     cells = (np.ones(len(slots)), (slots, np.repeat(np.arange(q), n_members)))
-    return Split(problems, sp.csr_array(cells, shape=(2 * len(slots), q)))
+    return Reduction(problems, sp.csr_array(cells, shape=(2 * len(slots), q)))
 
 
 @kernel

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 _EDGE = 1e-9  # thresholds nearer to 0 or 1 would leave scores undefined
 
 
-class Member(NamedTuple):
+class ProjectedModels(NamedTuple):
     """The projection of features and confidences, and a classifier for every label."""
 
     projection: sp.csr_array
@@ -190,7 +190,7 @@ class MCE(LearnerWithEstimator):
             projection = self._draw_projection(features.shape[1], q, stream)
             rows = self._project(features, confidence / said[:, None], projection)
             models = self._fit_member(rows[learn], data.labels, weight, learn, stream)
-            self.estimators_.append(Member(projection, models))
+            self.estimators_.append(ProjectedModels(projection, models))
             if len(left_out):
                 confidence[left_out] += self._member_scores(models, rows[left_out])
                 said[left_out] += 1

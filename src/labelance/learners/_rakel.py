@@ -18,7 +18,7 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.exceptions import UnknownLabelsError
 from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Rows, Split, split_labelsets, split_powerset
+from labelance.learners._reduction import Reduction, Rows, split_labelsets, split_powerset
 
 
 class RAkEL(LearnerWithEstimator):
@@ -138,7 +138,7 @@ class RAkEL(LearnerWithEstimator):
         self._voters = np.maximum(models_with, 1)
         self._vote_matrix = split.votes
 
-    def _check_rows_of_sets(self, split: Split) -> None:
+    def _check_rows_of_sets(self, split: Reduction) -> None:
         """Raise where no row knows all labels of a set."""
         nothing = np.flatnonzero(split.problems.n_classes == 0)
         if len(nothing):

@@ -106,7 +106,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class Reduction:
     """Problems, and the votes of their classes for the labels.
 
     Attributes
@@ -121,7 +121,7 @@ class Split:
     votes: csr_array
 
 
-def split_labels(Y: csr_array, unknown: csr_array | None = None) -> Split:
+def split_labels(Y: csr_array, unknown: csr_array | None = None) -> Reduction:
     """Return one problem per label; its class 1 votes for the label.
 
     Rows of which a label is ``unknown`` are left out of its problem.
@@ -129,7 +129,7 @@ def split_labels(Y: csr_array, unknown: csr_array | None = None) -> Split:
     q = Y.shape[1]
     start = np.repeat(np.arange(q + 1), 2)[:-1]  # class 0 has no vote
     votes = csr_array((np.ones(q), np.arange(q), start), shape=(2 * q, q))
-    return Split(_problem_per_label(Y, unknown), votes)
+    return Reduction(_problem_per_label(Y, unknown), votes)
 
 
 def _problem_per_label(Y: csr_array, unknown: csr_array | None) -> Problems:
@@ -137,21 +137,23 @@ def _problem_per_label(Y: csr_array, unknown: csr_array | None) -> Problems:
     return problem_per_label(Y) if unknown is None else problem_per_known_label(Y, unknown)
 
 
-def split_against_virtual(Y: csr_array, unknown: csr_array | None = None) -> Split:
+def split_against_virtual(Y: csr_array, unknown: csr_array | None = None) -> Reduction:
     """Return one problem per label: label or virtual label? The last output is the virtual one."""
     q = Y.shape[1]
     votes = _one_vote(np.arange(q), np.full(q, q), q + 1)
-    return Split(_problem_per_label(Y, unknown), votes)
+    return Reduction(_problem_per_label(Y, unknown), votes)
 
 
-def split_pairs(Y: csr_array, first: Ints, second: Ints, unknown: csr_array | None = None) -> Split:
+def split_pairs(
+    Y: csr_array, first: Ints, second: Ints, unknown: csr_array | None = None
+) -> Reduction:
     """Return one problem per pair of labels, on the rows that have exactly one of them.
 
     Class 1 votes for the first label, class 0 for the second; the last output is the virtual
     label, for which pairs do not vote.
     """
     votes = _one_vote(first, second, Y.shape[1] + 1)
-    return Split(problem_per_pair(Y, first, second, unknown), votes)
+    return Reduction(problem_per_pair(Y, first, second, unknown), votes)
 
 
 def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:
@@ -161,7 +163,7 @@ def _one_vote(winner: Ints, loser: Ints, n_outputs: int) -> csr_array:
     return csr_array((np.ones(slots), output, np.arange(slots + 1)), shape=(slots, n_outputs))
 
 
-def split_powerset(Y: csr_array) -> Split:
+def split_powerset(Y: csr_array) -> Reduction:
     """Return one problem whose classes are the labelsets of Y, in the order of bit strings."""
     found = find_labelsets(Y)
     # A labelset comes after another if it has a label earlier, or continues where the other ends.
@@ -170,10 +172,12 @@ def split_powerset(Y: csr_array) -> Split:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     problem = class_problems(place[found.membership][:, None], len(order))
-    return Split(problem, found.sets[order].astype(np.float64))
+    return Reduction(problem, found.sets[order].astype(np.float64))
 
 
-def split_labelsets(Y: csr_array, subsets: ArrayLike, unknown: csr_array | None = None) -> Split:
+def split_labelsets(
+    Y: csr_array, subsets: ArrayLike, unknown: csr_array | None = None
+) -> Reduction:
     """Return one problem per subset of k labels; its classes are the labelsets within it.
 
     Parameters
@@ -208,12 +212,12 @@ def split_labelsets(Y: csr_array, subsets: ArrayLike, unknown: csr_array | None 
         classes[listed].astype(np.int32),
         True,
     )
-    return Split(problems, _labelset_votes(known, subsets, bits, Y.shape[1]))
+    return Reduction(problems, _labelset_votes(known, subsets, bits, Y.shape[1]))
 
 
 def _split_complete(
     codes: Ints, complete: NDArray[np.bool_], subsets: Ints, bits: Ints, q: int
-) -> Split:
+) -> Reduction:
     """Return the problems of subsets on ``complete`` rows, given codes as (n_problems, n)."""
     n_problems, k = subsets.shape
     problem, rows = np.nonzero(complete)
@@ -226,7 +230,7 @@ def _split_complete(
         (classes - offsets(n_classes)[problem]).astype(np.int32),
         False,
     )
-    return Split(problems, _labelset_votes(known, subsets, bits, q))
+    return Reduction(problems, _labelset_votes(known, subsets, bits, q))
 
 
 def _labelset_votes(known: Ints, subsets: Ints, bits: Ints, q: int) -> csr_array:

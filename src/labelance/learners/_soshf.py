@@ -48,7 +48,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ObliqueSplit:
     """Rows with ``X[:, features] @ coefficients > threshold`` go right."""
 
     features: Ints
@@ -58,7 +58,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class HellingerForest:
     """Trees in flat arrays; a place is a node if it is at least 0, and else the leaf ~place."""
 
     roots: Ints
@@ -100,10 +100,10 @@ class Forest:
 
 def grow_tree(
     X: Any, Y: sp.csr_array, rows: Ints, rules: Rules, rng: np.random.Generator
-) -> Forest:
+) -> HellingerForest:
     """Grow one tree on ``rows``, which increase and may repeat; a forest of one."""
     children: list[list[int]] = []
-    splits: list[Split] = []
+    splits: list[ObliqueSplit] = []
     leaf_rows: list[Ints] = []
     root = [0]
     todo: list[tuple[Ints, int, list[int], int]] = [(rows, 0, root, 0)]
@@ -119,7 +119,7 @@ def grow_tree(
         children.append([0, 0])
         todo.append((rows[split.goes_right], depth + 1, children[-1], 1))
         todo.append((rows[~split.goes_right], depth + 1, children[-1], 0))
-    return Forest(
+    return HellingerForest(
         roots=np.array(root),
         children=np.array(children, dtype=np.int64).reshape(-1, 2),
         thresholds=np.array([split.threshold for split in splits]),
@@ -130,7 +130,7 @@ def grow_tree(
     )
 
 
-def join_forests(trees: Sequence[Forest]) -> Forest:
+def join_forests(trees: Sequence[HellingerForest]) -> HellingerForest:
     """Put forests one after the other into one."""
     nodes = np.cumsum([0, *(len(tree.children) for tree in trees)])
     leaves = np.cumsum([0, *(tree.leaves.shape[0] for tree in trees)])
@@ -139,7 +139,7 @@ def join_forests(trees: Sequence[Forest]) -> Forest:
     def moved(place: Ints, t: int) -> Ints:
         return np.where(place >= 0, place + nodes[t], place - leaves[t])
 
-    return Forest(
+    return HellingerForest(
         roots=np.concatenate([moved(tree.roots, t) for t, tree in enumerate(trees)]),
         children=np.concatenate([moved(tree.children, t) for t, tree in enumerate(trees)]),
         thresholds=np.concatenate([tree.thresholds for tree in trees]),
@@ -152,7 +152,7 @@ def join_forests(trees: Sequence[Forest]) -> Forest:
 
 def _find_split(
     X: Any, Y: sp.csr_array, rows: Ints, rules: Rules, rng: np.random.Generator
-) -> Split | None:
+) -> ObliqueSplit | None:
     """Return how a node is split; None for a leaf."""
     if len(rows) < 2 * rules.search.min_leaf:
         return None
@@ -170,7 +170,7 @@ def _find_split(
     if value <= TOLERANCE:
         return None
     used = np.flatnonzero(a)
-    return Split(features[used], a[used], b, project(values, a) > b)
+    return ObliqueSplit(features[used], a[used], b, project(values, a) > b)
 
 
 def _draw_features(
@@ -249,7 +249,7 @@ class SOSHF(BaseMultiLabelClassifier):
 
     Attributes
     ----------
-    forest_ : Forest
+    forest_ : HellingerForest
         The trees, in flat arrays.
     n_labels_ : int
         Number of labels.
@@ -380,7 +380,7 @@ class SOSHF(BaseMultiLabelClassifier):
 
 def _grow(
     X: Any, Y: sp.csr_array, bootstrap: bool, rules: Rules, rng: np.random.Generator
-) -> Forest:
+) -> HellingerForest:
     n = Y.shape[0]
     rows = np.sort(rng.integers(n, size=n)) if bootstrap else np.arange(n)
     return grow_tree(X, Y, rows, rules, rng)
