@@ -117,7 +117,7 @@ class Spoiler(BaseMultiLabelSampler):
         return None
 
     def _draw(self, data, plan, rng):
-        return FunctionSampler(spoil, validate=False)._draw(None, (data.X, Y), rng)
+        return FunctionSampler(spoil, validate=False).plan(data.X, Y).draw(rng)
 
 
 @pytest.mark.parametrize(

@@ -781,7 +781,6 @@ NOT_RESULTS = {
         "Draw",
         "Explanation",
         "FocalParameters",
-        "Resampled",
         "ResamplingPlan",
         "SamplerTraits",
         "all_samplers",

@@ -191,7 +191,7 @@ def test_a_neighborhood_goes_to_the_first_step():
     assert_array_equal(sampler.fit_resample(X, Y, neighborhood=around)[0], expected)
     with pytest.raises(InputError, match="neighborhood"):
         sampler.fit_resample(X, Y, neighborhood=find_neighbors(X[::-1], 5))
-    with pytest.raises(InputError, match="MLROS does not accept neighborhood"):
+    with pytest.raises(InputError, match="SamplerSequence does not accept neighborhood"):
         SamplerSequence([MLROS(), MLSOL()]).fit_resample(X, Y, neighborhood=around)
 
 

@@ -89,7 +89,7 @@ NO_LABELS = {
     "play.Synthetic": "is a result",
     "play.explore": "starts a server",
     "sampling.BaseMultiLabelSampler": "is a base class",
-    "sampling.Resampled": "is a result",
+    "sampling.Draw": "is a result",
 }
 
 # Unknown may well look like absent, or like both, to these.

@@ -3,7 +3,6 @@
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
     Draw,
-    Resampled,
     ResamplingPlan,
     SamplerTraits,
     all_samplers,
@@ -53,7 +52,6 @@ __all__ = [
     "RHwROS",
     "RHwRSMT",
     "RemedialHwR",
-    "Resampled",
     "ResamplingPlan",
     "SamplerSequence",
     "SamplerTraits",

@@ -26,7 +26,7 @@ from labelance._arrays._labels import LabelSets
 from labelance._arrays._memory import return_freed_memory
 from labelance._arrays._open import RowsContainer
 from labelance._progress import show_progress
-from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context, num_samples
+from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context
 from labelance._utils._messages import warn_user
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
@@ -112,7 +112,7 @@ class SamplerTraits:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One resampling of clean data.
+    """One resampling: of clean rows as `_draw` returns it, and of tables as a plan returns it.
 
     Parameters
     ----------
@@ -127,6 +127,12 @@ class Draw:
         no cell of new rows.
     provenance : mapping
         Fitted attributes that say where the rows come from.
+    X, y : the kinds of containers of the input, or None
+        The rows after resampling, in the draw of a plan.
+    source_rows : ndarray of int or None
+        The original row that each of these has its features from; -1 for new features.
+    is_original : ndarray of bool or None
+        Whether a row is that original row itself, rather than a clone of it.
     """
 
     rows: np.ndarray | None = None
@@ -136,9 +142,19 @@ class Draw:
     unknown_rows: sp.csr_array | None = None
     unknown_new: sp.csr_array | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    X: Any = None
+    y: Any = None
+    source_rows: Any = None
+    is_original: Any = None
 
-    def sources(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return `Resampled`'s ``source_rows`` and ``is_original`` of a draw from n rows."""
+    def restore(self, data: Any) -> Draw:
+        """Return the draw with X and y in the containers of the data that it is from."""
+        if self.y is not None:  # a function has made tables
+            return self
+        n = data.n_samples
+        X, y = data.restore(
+            self.rows, self.Y_rows, self.X_new, self.Y_new, self.unknown_rows, self.unknown_new
+        )
         n_kept = n if self.rows is None else len(self.rows)
         n_new = 0 if self.Y_new is None else self.Y_new.shape[0]
         source_rows = np.full(n_kept + n_new, -1)
@@ -147,30 +163,13 @@ class Draw:
         # A row that comes again is a clone.
         first = slice(n) if self.rows is None else np.unique(self.rows, return_index=True)[1]
         is_original[first] = True
-        return source_rows, is_original
-
-
-@dataclass(frozen=True, eq=False)
-class Resampled:
-    """Resampled data in the containers of the input, and where the rows come from.
-
-    Attributes
-    ----------
-    X, y : the kinds of containers of the input
-        The rows after resampling.
-    provenance : mapping
-        What ``fit_resample`` sets as fitted attributes.
-    source_rows : ndarray of int
-        The original row that each row has its features from; -1 for new features.
-    is_original : ndarray of bool
-        Whether a row is that original row itself, rather than a clone of it.
-    """
-
-    X: Any
-    y: Any
-    provenance: Mapping[str, Any]
-    source_rows: np.ndarray
-    is_original: np.ndarray
+        return Draw(
+            provenance=self.provenance,
+            X=X,
+            y=y,
+            source_rows=source_rows,
+            is_original=is_original,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +182,8 @@ class ResamplingPlan:
     ----------
     sampler : BaseMultiLabelSampler
         The sampler, with its parameters as they were.
-    n_samples : int
-        Rows before resampling.
-    data : Data or None
-        The clean data; None if the sampler does not validate them.
+    data : Data
+        The clean data; X and y as given, if the sampler does not validate them.
     details : object
         What the sampler computed.
 
@@ -202,11 +199,10 @@ class ResamplingPlan:
     """
 
     sampler: BaseMultiLabelSampler
-    n_samples: int
     data: Any
     details: Any
 
-    def draw(self, random_state: RandomStateLike = None) -> Resampled:
+    def draw(self, random_state: RandomStateLike = None) -> Draw:
         """Return one resampled data set.
 
         Parameters
@@ -216,29 +212,12 @@ class ResamplingPlan:
 
         Returns
         -------
-        resampled : Resampled
+        drawn : Draw
             ``X`` and ``y`` in the containers of the input, and where the rows come from.
         """
-        return _materialize(self._draw(random_state), self.data, self.n_samples)
-
-    def _draw(self, random_state: RandomStateLike) -> Draw | Resampled:
         with show_progress(self.sampler.verbose):
-            return self.sampler._draw(self.data, self.details, as_generator(random_state))
-
-
-def _materialize(drawn: Draw | Resampled, data: Any, n: int) -> Resampled:
-    """Return what was drawn from n clean rows, as rows in the containers of the input."""
-    if isinstance(drawn, Resampled):
-        return drawn
-    X, y = data.restore(
-        drawn.rows,
-        drawn.Y_rows,
-        drawn.X_new,
-        drawn.Y_new,
-        drawn.unknown_rows,
-        drawn.unknown_new,
-    )
-    return Resampled(X, y, drawn.provenance, *drawn.sources(n))
+            rng = as_generator(random_state)
+            return self.sampler._draw(self.data, self.details, rng).restore(self.data)
 
 
 def _constant_labels(Y: sp.csr_array, n_known: Any = None) -> np.ndarray:
@@ -307,7 +286,7 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         self : object
             The sampler itself.
         """
-        self._open(X, y)
+        self._validate(X, y)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -331,16 +310,17 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         """
         start = perf_counter()
         with show_progress(self.verbose):
-            plan = self._make_plan(X, y, neighborhood)
-            drawn, data, n = plan._draw(self._generator()), plan.data, plan.n_samples
+            plan = self._plan_data(self._validate(X, y), neighborhood)
+            data, rng = plan.data, as_generator(self.random_state)
+            drawn = self._draw(data, plan.details, rng)
             del plan  # with the neighbors, before there are all rows of the result
-            return_freed_memory(n)
-            resampled = _materialize(drawn, data, n)
-        for name, value in resampled.provenance.items():
+            return_freed_memory(data.n_samples)
+            drawn = drawn.restore(data)
+        for name, value in drawn.provenance.items():
             setattr(self, name, value)
         if self.verbose:
-            self._report(n, resampled, perf_counter() - start)
-        return resampled.X, resampled.y
+            self._report(data.n_samples, drawn, perf_counter() - start)
+        return drawn.X, drawn.y
 
     @fit_context(prefer_skip_nested_validation=True)
     def plan(self, X: Any, y: Any, *, neighborhood: Any = None) -> ResamplingPlan:
@@ -358,7 +338,8 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
             It works on as it was made, whatever happens to this sampler's parameters.
         """
         with show_progress(self.verbose):
-            return clone(self)._make_plan(X, y, neighborhood)
+            planner = clone(self)
+            return planner._plan_data(planner._validate(X, y), neighborhood)
 
     @fit_context(prefer_skip_nested_validation=True)
     def explain(self, X: Any, y: Any, *, n_neighbors: int | None = 5) -> Explanation:
@@ -380,9 +361,9 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         if isinstance(before.container, LabelSets):
             y = before.Y  # label sets name no label that the last of its rows has lost
         with show_progress(self.verbose):
-            plan = self._make_plan(X, y, None)
-            resampled = plan.draw(self._generator())
-        only_rows = plan.data is not None and isinstance(
+            plan = self._plan_data(self._validate(X, y), None)
+            resampled = plan.draw(self.random_state)
+        only_rows = isinstance(plan.data, Data) and isinstance(
             plan.data.features.container, RowsContainer
         )
         after = validate_labels(resampled.y, caller="explain", needs_all=None)
@@ -416,14 +397,20 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         """Return what every draw needs and chance does not change."""
 
     @abstractmethod
-    def _draw(self, data: Any, plan: Any, rng: np.random.Generator) -> Draw | Resampled:
-        """Return one draw on clean rows, or the resampled data themselves."""
+    def _draw(self, data: Any, plan: Any, rng: np.random.Generator) -> Draw:
+        """Return one draw: of clean rows, or of tables that a function made."""
 
-    def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
-        self._check_no_neighborhood(neighborhood)
-        data: Any = self._open(X, y)  # None where a FunctionSampler does not validate
-        n = num_samples(y) if data is None else data.n_samples
-        return self._plan_rows(data, n, neighborhood)
+    def _plan_data(self, data: Any, neighborhood: Any) -> ResamplingPlan:
+        """Return the plan for data that were validated: every way to a plan ends here."""
+        if neighborhood is not None and not self.traits.finds_neighbors:
+            raise InputError(
+                f"{type(self).__name__} does not accept neighborhood=…",
+                "It does not search neighbors among all rows",
+                "Omit the argument",
+            )
+        details = self._plan(data, neighborhood)
+        return_freed_memory(data.n_samples)
+        return ResamplingPlan(self, data, details)
 
     def _plan_clean(self, data: Data, neighborhood: Any = None) -> ResamplingPlan:
         """Do what `plan` does, on rows that are validated already; for samplers inside learners."""
@@ -437,26 +424,12 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
             check_all_known(data.labels, type(self).__name__, reason)
         planner = clone(self)
         with show_progress(self.verbose):
-            planner._check_no_neighborhood(neighborhood)
             check_no_missing(
                 data.X, data.features.container, type(self).__name__, options["missing"]
             )
-            return planner._plan_rows(planner._accept(X, data), data.n_samples, neighborhood)
+            return planner._plan_data(planner._accept(X, data), neighborhood)
 
-    def _plan_rows(self, data: Data, n: int, neighborhood: Any) -> ResamplingPlan:
-        details = self._plan(data, neighborhood)
-        return_freed_memory(n)
-        return ResamplingPlan(self, n, data, details)
-
-    def _check_no_neighborhood(self, neighborhood: Any) -> None:
-        if neighborhood is not None and not self.traits.finds_neighbors:
-            raise InputError(
-                f"{type(self).__name__} does not accept neighborhood=…",
-                "It does not search neighbors among all rows",
-                "Omit the argument",
-            )
-
-    def _open(self, X: Any, y: Any) -> Data:
+    def _validate(self, X: Any, y: Any) -> Data:
         data = validate_data(
             X,
             y,
@@ -490,13 +463,10 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         self.constant_labels_ = _constant_labels(data.Y, data.labels.n_known)
         _warn_of_constant(self.constant_labels_, data.labels.names or range(data.Y.shape[1]))
 
-    def _generator(self) -> np.random.Generator:
-        return as_generator(self.random_state)
-
-    def _report(self, n: int, resampled: Resampled, seconds: float) -> None:
+    def _report(self, n: int, drawn: Draw, seconds: float) -> None:
         """Print in one line what was done, as scikit-learn's verbose estimators do."""
-        n_kept = int(resampled.is_original.sum())
-        n_after = len(resampled.is_original)
+        n_kept = int(drawn.is_original.sum())
+        n_after = len(drawn.is_original)
         print(
             f"[{type(self).__name__}] {n} -> {n_after} rows: {n_after - n_kept} added, "
             f"{n - n_kept} deleted, total={seconds:.1f}s"
@@ -545,11 +515,11 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     def _validation_options(self) -> dict[str, Any]:
         return {"categorical_features": self.categorical_features, "missing": self.missing}
 
-    def _open(self, X: Any, y: Any) -> Data:
+    def _validate(self, X: Any, y: Any) -> Data:
         check_works_on_disk(
             X, metric=self.metric, algorithm=self.algorithm, k_neighbors=self.k_neighbors
         )
-        return super()._open(X, y)
+        return super()._validate(X, y)
 
     def _accept(self, X: Any, data: Data) -> Data:
         super()._accept(X, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -18,10 +18,21 @@ from labelance._validation._data import Data, validate_data
 from labelance.exceptions import InputError
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
-    Resampled,
+    Draw,
     ResamplingPlan,
     SamplerTraits,
 )
+
+
+class GivenTables(NamedTuple):
+    """X and y that were not validated."""
+
+    X: Any
+    y: Any
+
+    @property
+    def n_samples(self) -> int:
+        return int(num_samples(self.y))
 
 
 class FunctionSampler(BaseMultiLabelSampler):
@@ -110,27 +121,23 @@ class FunctionSampler(BaseMultiLabelSampler):
         self.validate = validate
         self.verbose = verbose
 
-    def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
-        plan = super()._make_plan(X, y, neighborhood)
-        return plan if self.validate else replace(plan, details=(X, y))
+    def _validate(self, X: Any, y: Any) -> Any:
+        return super()._validate(X, y) if self.validate else GivenTables(X, y)
 
-    def _open(self, X: Any, y: Any) -> Any:
-        return super()._open(X, y) if self.validate else None
-
-    def _plan(self, data: Data, neighborhood: None) -> None:
+    def _plan(self, data: Data | GivenTables, neighborhood: None) -> None:
         return None
 
-    def _draw(self, data: Data | None, plan: Any, rng: np.random.Generator) -> Resampled:
+    def _draw(self, data: Data | GivenTables, plan: None, rng: np.random.Generator) -> Draw:
         options = self.kw_args or {}
-        if data is None:
-            X, y = self.func(*plan, **options)
+        if isinstance(data, GivenTables):
+            X, y = self.func(data.X, data.y, **options)
         else:
             # Copies, so that neither the function nor who gets its result can change the input.
             X_given = data.features.restore(None, None)
             y_given = data.labels.restore(data.Y, None, 0, data.unknown)
             X, y = _checked(self.func(X_given, y_given, **options), data)
         n = num_samples(y)
-        return Resampled(X, y, {}, np.full(n, -1), np.zeros(n, dtype=bool))
+        return Draw(X=X, y=y, source_rows=np.full(n, -1), is_original=np.zeros(n, dtype=bool))
 
 
 def _checked(result: Any, data: Data) -> tuple[Any, Any]:
@@ -159,7 +166,7 @@ class SequencePlan:
     ``before`` is None if the first step is random already.
     """
 
-    before: Resampled | None
+    before: Draw | None
     plan: ResamplingPlan
     later: list[BaseMultiLabelSampler]
 
@@ -302,32 +309,25 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
             self.steps = params.pop("steps")
         return self._set_params("_named_steps", **params)
 
-    def _make_plan(self, X: Any, y: Any, neighborhood: Any) -> ResamplingPlan:
-        first = self._checked_steps()[0].plan(X, y, neighborhood=neighborhood)
-        self._take_over(first.sampler, X)
-        return ResamplingPlan(self, first.n_samples, first.data, self._plan(first.data, first))
-
-    def _open(self, X: Any, y: Any) -> Data:
+    def _validate(self, X: Any, y: Any) -> Any:
+        """Validate as the first step does, and set what it learned from that."""
         first = clone(self._checked_steps()[0])
-        data = first._open(X, y)
-        self._take_over(first, X)
-        return data
-
-    def _take_over(self, first: BaseMultiLabelSampler, X: Any) -> None:
-        """Set what the first step learned when it validated the data."""
+        data = first._validate(X, y)
         sklearn_validate_data(self, peek_columns(X), skip_check_array=True)
         if hasattr(first, "constant_labels_"):
             self.constant_labels_ = first.constant_labels_
+        return data
 
-    def _plan(self, data: Data | None, first: ResamplingPlan) -> SequencePlan:
+    def _plan(self, data: Any, neighborhood: Any) -> SequencePlan:
         """Take all steps that chance does not change, and plan the one after them."""
-        before, plan, later = None, first, self._checked_steps()[1:]
+        first, *later = self._checked_steps()
+        before, plan = None, clone(first)._plan_data(data, neighborhood)
         while later and not plan.sampler.traits.random:
             before = _follow(before, plan.draw(0))
             plan, later = later[0].plan(before.X, before.y), later[1:]
         return SequencePlan(before, plan, later)
 
-    def _draw(self, data: Data | None, plan: SequencePlan, rng: np.random.Generator) -> Resampled:
+    def _draw(self, data: Any, plan: SequencePlan, rng: np.random.Generator) -> Draw:
         streams = rng.spawn(len(self.steps))[-1 - len(plan.later) :]
         after = _follow(plan.before, plan.plan.draw(streams[0]))
         for step, stream in zip(plan.later, streams[1:]):
@@ -369,7 +369,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
         return tags
 
 
-def _follow(before: Resampled | None, after: Resampled) -> Resampled:
+def _follow(before: Draw | None, after: Draw) -> Draw:
     """Return the rows after a step with their sources before all steps, not before that one."""
     if before is None:
         return after

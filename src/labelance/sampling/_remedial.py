@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -378,8 +378,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
     def _draw(self, data: Data, plan: RemedialHwRPlan, rng: np.random.Generator) -> Draw:
-        # Samplers that return containers were refused.
-        second = cast(Draw, plan.resampler._draw(plan.data, plan.details, rng))
+        second = plan.resampler._draw(plan.data, plan.details, rng)
         n, rows = data.n_samples, _rows(plan.decoupling, data.n_samples)
         chosen = _rows(second, len(rows))
         Y_rows = plan.data.Y[chosen] if second.Y_rows is None else second.Y_rows
