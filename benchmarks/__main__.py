@@ -138,6 +138,9 @@ def checkout(commit: str) -> Iterator[Path]:
             check=True,
         )
         try:
+            if (folder / "CMakeLists.txt").exists():
+                build = [sys.executable, str(ROOT / "tools" / "build.py"), "--root", str(folder)]
+                subprocess.run(build, check=True)
             yield folder
         finally:
             subprocess.run(

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import labelance
 from labelance.datasets import fetch_dataset, get_data_home
 
 settings.register_profile("labelance", deadline=None, print_blob=True, max_examples=30)
@@ -41,8 +42,21 @@ settings.load_profile(profile())
 LOCKS = "LABELANCE_TEST_LOCKS"
 
 
+def _refuse_old_modules() -> None:
+    """Stop where a kernel was changed, and not built since."""
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    for source in Path(labelance.__file__).parent.rglob("*.pyx"):
+        built = [source.with_suffix(suffix) for suffix in EXTENSION_SUFFIXES]
+        if max((one.stat().st_mtime for one in built if one.exists()), default=0) < (
+            source.stat().st_mtime
+        ):
+            pytest.exit(f"{source.name} of {source.parent} is not built: python tools/build.py", 4)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let the workers of a run compile every kernel once, not each of them."""
+    _refuse_old_modules()
     if hasattr(config, "workerinput"):
         if LOCKS in os.environ:
             _compile_in_turn(Path(os.environ[LOCKS]))

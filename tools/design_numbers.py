@@ -5,8 +5,9 @@
     python tools/design_numbers.py --update        # lower the limits to today's numbers
 
 Limits are in ``design_limits.json`` and may only fall. Code lines are lines that hold a token
-other than a comment or a docstring. What a call enters and validates is counted by running it
-with kernels as Python (``benchmarks/call_depth.py`` lists the files).
+other than a comment or a docstring, those of kernels and stubs among them. What a call enters and
+validates is counted by running it (``benchmarks/call_depth.py`` lists the files), with kernels
+that numba compiles as Python. Another checkout is built before: ``tools/build.py --root FOLDER``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import ast
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tokenize
@@ -47,6 +49,12 @@ def code_lines(text: str, tree: ast.Module) -> set[int]:
         if isinstance(node, (ast.Module, ast.ClassDef, *Functions)) and ast.get_docstring(node):
             found.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return found
+
+
+def kernel_lines(text: str) -> int:
+    """Count the lines of a file in Cython that hold code."""
+    text = re.sub(r'^ *""".*?"""$', "", text, flags=re.M | re.S)
+    return sum(not line.lstrip().startswith("#") for line in text.splitlines() if line.strip())
 
 
 def is_private(node: ast.ImportFrom) -> bool:
@@ -92,6 +100,8 @@ def static_numbers(package: Path) -> dict[str, int]:
     for path in package.rglob("*.pyi"):
         text = path.read_text(encoding="utf-8")
         numbers["code lines"] += len(code_lines(text, ast.parse(text)))
+    for path in (*package.rglob("*.pyx"), *package.rglob("*.pxd")):
+        numbers["code lines"] += kernel_lines(path.read_text(encoding="utf-8"))
     numbers["files with container questions"] = len(question_files)
     numbers["files with private imports"] = len(private_files)
     numbers["longest function"] = max(lengths)

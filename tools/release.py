@@ -4,9 +4,9 @@
     python tools/release.py 0.2.0rc1 --dry-run   # the same in a copy of the last commit
 
 Steps: the version in all files, pages that say how to install a release, the notes from the
-changelog, both archives, their contents and metadata, the wheel in an environment without anything
-else, the recipe for conda-forge. Archives,
-notes and recipe are left in the folder ``--out`` (default: ``dist``). Nothing is committed, tagged
+changelog, kernels, both archives, their contents and metadata, the wheel in an environment without
+anything else, the recipe for conda-forge. Archives, notes and recipe are left in the folder
+``--out`` (default: ``dist``). Nothing is committed, tagged
 or published: the last lines are the commands that do.
 """
 
@@ -60,7 +60,8 @@ class Release:
 
     @property
     def wheel(self) -> Path:
-        return self.out / f"labelance-{self.version}-py3-none-any.whl"
+        """The wheel for this machine; CI makes those for others."""
+        return next(self.out.glob(f"labelance-{self.version}-*.whl"))
 
     @property
     def sdist(self) -> Path:
@@ -146,6 +147,12 @@ def write_notes(release: Release) -> str:
     return f"{len(notes.read_text(encoding='utf-8').splitlines())} lines in {notes.name}"
 
 
+def build_kernels(release: Release) -> str:
+    """Compile the kernels next to their sources, for the steps that run from those."""
+    release.run(sys.executable, "tools/build.py")
+    return f"{len(list(release.root.glob('src/**/_kernels.pyx')))} modules"
+
+
 def check_saved(release: Release) -> str:
     """Write the files by which later versions are tested; a pre-release needs none."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", release.version):
@@ -207,6 +214,7 @@ STEPS: dict[str, Callable[[Release], str]] = {
     "state the version": state_version,
     "pages": state_pages,
     "notes": write_notes,
+    "kernels": build_kernels,
     "saved models": check_saved,
     "build": build,
     "archives": check_archives,

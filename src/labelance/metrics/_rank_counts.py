@@ -20,8 +20,8 @@ from sklearn import get_config
 
 from labelance._arrays._containers import is_blocks
 from labelance._arrays._dask import DaskRows
-from labelance._utils._kernel import kernel
 from labelance._utils._threads import check_n_jobs
+from labelance.metrics._kernels import count_around
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -169,37 +169,4 @@ def _count_block(table: NDArray[np.floating], indptr: Counts, indices: Counts) -
     width = relevant.max()
     padded = np.full((len(table), width), np.inf, dtype=table.dtype)
     padded[np.arange(width) < relevant[:, None]] = values
-    return _count_around(ordered, values, np.argsort(padded, axis=1), indptr - indptr[0])
-
-
-@kernel
-def _count_around(
-    ordered: NDArray[np.floating],
-    values: NDArray[np.floating],
-    order: NDArray[np.intp],
-    indptr: Counts,
-) -> NDArray[np.int32]:
-    """Walk up each sorted group and its sorted relevant values together."""
-    counts = np.empty((4, values.size), dtype=np.int32)  # half the memory to write and read
-    size = ordered.shape[1]
-    for g in range(ordered.shape[0]):
-        first, relevant = indptr[g], indptr[g + 1] - indptr[g]
-        below = lower = 0
-        while lower < relevant:
-            value = values[first + order[g, lower]]
-            upper = lower + 1
-            while upper < relevant and values[first + order[g, upper]] == value:
-                upper += 1
-            while ordered[g, below] < value:
-                below += 1
-            up_to = below
-            while up_to < size and ordered[g, up_to] == value:
-                up_to += 1
-            for tied in range(lower, upper):
-                cell = first + order[g, tied]
-                counts[0, cell] = size - below
-                counts[1, cell] = size - up_to
-                counts[2, cell] = relevant - lower
-                counts[3, cell] = relevant - upper
-            below, lower = up_to, upper
-    return counts
+    return count_around(ordered, values, np.argsort(padded, axis=1), indptr - indptr[0])

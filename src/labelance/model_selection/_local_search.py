@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._utils._kernel import kernel
+from labelance.model_selection._kernels import local_search
 from labelance.model_selection._stratify import (
     Integers,
     LabelIncidence,
@@ -21,8 +21,6 @@ SIZE_COSTS = (0.3, 0.1, 0.03, 0.0)
 # What an assignment of groups is measured against, and how many odds the search for it may look at.
 N_RANDOM = 100
 WORK = 500_000_000
-# A gain below this is rounding; counting it could go round in circles.
-LEAST_GAIN = 1e-12
 
 
 class Objective(NamedTuple):
@@ -122,116 +120,3 @@ def _out_of_reach(losses: NDArray[np.float64]) -> float:
     # The lower side only: what is infinite, or nearly so, says nothing about good assignments.
     low, middle = np.quantile(logs, [0.16, 0.5], method="lower")
     return float(np.exp(middle - 5 * (middle - low))) if np.isfinite(middle) else 0.0
-
-
-@kernel
-def local_search(
-    incidence: LabelIncidence, fold: Integers, n_folds: int, objective: Objective, budget: int
-) -> tuple[Integers, float, int]:
-    """Return the improved fold of every unit, its loss, and the work that is left.
-
-    Stops when no step helps, or when ``budget`` odds have been looked at. With a budget of
-    0 this only measures the assignment.
-    """
-    fold = fold.copy()
-    held = np.zeros((n_folds, len(objective.odds)), dtype=np.int64)
-    rows = np.zeros(n_folds, dtype=np.int64)
-    for i in range(len(fold)):
-        _move(incidence, i, -1, fold[i], held, rows)
-    loss = np.array([_loss(held[f], rows[f], objective) for f in range(n_folds)])
-    better = True
-    while better and budget > 0:
-        better, budget = _try_moves(incidence, fold, held, rows, loss, objective, budget)
-        if not better:
-            better, budget = _try_swaps(incidence, fold, held, rows, loss, objective, budget)
-    return fold, loss.sum(), budget
-
-
-@kernel
-def _try_moves(
-    incidence: LabelIncidence,
-    fold: Integers,
-    held: Integers,
-    rows: Integers,
-    loss: NDArray[np.float64],
-    objective: Objective,
-    budget: int,
-) -> tuple[bool, int]:
-    better = False
-    for i in range(len(fold)):
-        for f in range(len(loss)):
-            here = fold[i]
-            if f == here or budget <= 0:
-                continue
-            budget -= 2 * len(objective.odds)
-            _move(incidence, i, here, f, held, rows)
-            if _accept(here, f, held, rows, loss, objective):
-                fold[i], better = f, True
-            else:
-                _move(incidence, i, f, here, held, rows)
-    return better, budget
-
-
-@kernel
-def _try_swaps(
-    incidence: LabelIncidence,
-    fold: Integers,
-    held: Integers,
-    rows: Integers,
-    loss: NDArray[np.float64],
-    objective: Objective,
-    budget: int,
-) -> tuple[bool, int]:
-    better = False
-    for i in range(len(fold)):
-        for m in range(i + 1, len(fold)):
-            a, b = fold[i], fold[m]
-            if a == b or budget <= 0:
-                continue
-            budget -= 2 * len(objective.odds)
-            _move(incidence, i, a, b, held, rows)
-            _move(incidence, m, b, a, held, rows)
-            if _accept(a, b, held, rows, loss, objective):
-                fold[i], fold[m], better = b, a, True
-            else:
-                _move(incidence, i, b, a, held, rows)
-                _move(incidence, m, a, b, held, rows)
-    return better, budget
-
-
-@kernel
-def _accept(
-    a: int, b: int, held: Integers, rows: Integers, loss: NDArray[np.float64], objective: Objective
-) -> bool:
-    # Keep the step if it makes the two folds it touched more alike to the whole.
-    new_a, new_b = _loss(held[a], rows[a], objective), _loss(held[b], rows[b], objective)
-    if not new_a + new_b < loss[a] + loss[b] - LEAST_GAIN:
-        return False
-    loss[a], loss[b] = new_a, new_b
-    return True
-
-
-@kernel
-def _move(
-    incidence: LabelIncidence, i: int, source: int, target: int, held: Integers, rows: Integers
-) -> None:
-    # Source -1 is the stock: the unit was in no fold.
-    for at in range(incidence.indptr[i], incidence.indptr[i + 1]):
-        if source >= 0:
-            held[source, incidence.items[at]] -= incidence.times[at]
-        held[target, incidence.items[at]] += incidence.times[at]
-    if source >= 0:
-        rows[source] -= incidence.sizes[i]
-    rows[target] += incidence.sizes[i]
-
-
-@kernel
-def _loss(held: Integers, rows: int, objective: Objective) -> float:
-    if rows == 0:
-        return np.inf
-    loss = objective.size_cost * abs(rows - objective.fold_size)
-    for j in range(len(held)):
-        # A item in every row of the fold has infinite odds: keep them finite, but very large.
-        without = max(rows - held[j], 1e-3)
-        loss += objective.importance[j] * abs(held[j] / without - objective.odds[j])
-    return loss

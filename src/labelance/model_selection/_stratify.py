@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance._utils._kernel import ZERO, inlined_kernel, kernel
+from labelance.model_selection._kernels import assign_phase, write_pairs
 
 Order = Literal[1, 2]
 Integers = NDArray[np.integer]
@@ -113,45 +113,14 @@ def label_pairs(Y: csr_array) -> csr_array:
     by_label.sort_indices()
     per_row = np.diff(ones.indptr).astype(np.int64)
     indptr = np.concatenate([[0], np.cumsum(per_row * (per_row - 1) // 2)])
-    columns, n_pairs = _write_pairs(
-        ones.indptr, ones.indices, by_label.indptr, by_label.indices,
-        together.indptr, together.indices, indptr,
-    )  # fmt: skip
+    tables = (ones, by_label, together)
+    lists = [_wide(each) for table in tables for each in (table.indptr, table.indices)]
+    columns, n_pairs = write_pairs(*lists, indptr)
     return csr_array((np.ones(len(columns), dtype=np.int64), columns, indptr), shape=(n, n_pairs))
 
 
-@kernel
-def _write_pairs(
-    indptr: Integers,
-    labels: Integers,
-    label_indptr: Integers,
-    rows: Integers,
-    together_indptr: Integers,
-    together: Integers,
-    pair_indptr: Integers,
-) -> tuple[Integers, int]:
-    # Going through the first label j in order writes the pairs of every row in order, and the
-    # numbers of j's pairs fit in one array over labels: no search, no sort.
-    q = len(label_indptr) - 1
-    columns = np.empty(pair_indptr[-1], dtype=np.int64)
-    free = pair_indptr[:-1].copy()
-    number = np.empty(q, dtype=np.int64)
-    n_pairs = 0
-    for j in range(q):
-        for at in range(together_indptr[j], together_indptr[j + 1]):
-            if together[at] > j:
-                number[together[at]] = n_pairs
-                n_pairs += 1
-        for i in rows[label_indptr[j] : label_indptr[j + 1]]:
-            for other in labels[indptr[i] : indptr[i + 1]]:
-                if other > j:
-                    columns[free[i]] = number[other]
-                    free[i] += 1
-    return columns, n_pairs
-
-
 def _wide(values: Any) -> Integers:
-    # One width, so that the assignment is compiled once.
+    # The one width that the loops know.
     return np.asarray(values, dtype=np.int64)
 
 
@@ -202,13 +171,13 @@ def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float
     np.add.at(left, incidence.items, incidence.times)
     want, want_rows = np.outer(left, weights), incidence.sizes.sum() * weights
     fold = np.full(n_units, -1)
-    ties: Any = ZERO
+    ties = 0
     for start, stop in pairwise(incidence.phases):
         # Sorted by count, then by number: already a heap.
         heap = start + np.argsort(left[start:stop], kind="stable")
         place = np.full(n_items, -1)
         place[heap] = np.arange(len(heap))
-        ties = _assign_phase(
+        ties = assign_phase(
             incidence, weights.sum(), Wants(want, want_rows), RarityHeap(left, heap, place),
             fold, draws, ties,
         )  # fmt: skip
@@ -253,95 +222,3 @@ class RarityHeap(NamedTuple):
     left: Integers
     items: Integers
     place: Integers
-
-
-@kernel
-def _assign_phase(
-    incidence: LabelIncidence,
-    scale: int,
-    want: Wants,
-    heap: RarityHeap,
-    fold: Integers,
-    draws: NDArray[np.float64],
-    ties: int,
-) -> int:
-    """Give a fold to every unit that holds an item of the heap; return how many ties there were."""
-    size = len(heap.items)
-    while size > 0:
-        rarest = heap.items[0]
-        for at in range(incidence.item_indptr[rarest], incidence.item_indptr[rarest + 1]):
-            i = incidence.units[at]
-            if fold[i] < 0:
-                f, ties = _neediest(want, rarest, draws, ties)
-                fold[i] = f
-                want.rows[f] -= scale * incidence.sizes[i]
-                for held in range(incidence.indptr[i], incidence.indptr[i + 1]):
-                    item, times = incidence.items[held], incidence.times[held]
-                    want.items[item, f] -= scale * times
-                    heap.left[item] -= times
-                    _move_up(heap, item)
-        size -= 1
-        _drop_first(heap, size)
-    return ties
-
-
-@inlined_kernel
-def _neediest(want: Wants, item: int, draws: NDArray[np.float64], ties: int) -> tuple[int, int]:
-    # The largest want of the item, then of rows, then by lot.
-    most, most_rows, tied = want.items[item, 0], want.rows[0], 1
-    best = 0
-    for f in range(1, len(want.rows)):
-        wanted, rows = want.items[item, f], want.rows[f]
-        if wanted > most or (wanted == most and rows > most_rows):
-            best, most, most_rows, tied = f, wanted, rows, 1
-        elif wanted == most and rows == most_rows:
-            tied += 1
-    if tied > 1:
-        skip = int(draws[ties] * tied)
-        ties += 1
-        while skip > 0:
-            best += 1
-            if want.items[item, best] == most and want.rows[best] == most_rows:
-                skip -= 1
-    return best, ties
-
-
-@inlined_kernel
-def _move_up(heap: RarityHeap, item: int) -> None:
-    # Counts only fall, so an item can only rise in the heap; a label is not in it (place -1)
-    # while pairs are assigned.
-    here = heap.place[item]
-    if here >= 0:
-        while here > 0 and _rarer(heap.left, item, heap.items[(here - 1) // 2]):
-            above = heap.items[(here - 1) // 2]
-            heap.items[here] = above
-            heap.place[above] = here
-            here = (here - 1) // 2
-        heap.items[here] = item
-        heap.place[item] = here
-
-
-@inlined_kernel
-def _drop_first(heap: RarityHeap, size: int) -> None:
-    # ``size`` items are left; the last one fills the hole where the first one was.
-    heap.place[heap.items[0]] = -1
-    if size > 0:
-        last, here = heap.items[size], 0
-        while 2 * here + 1 < size:
-            child = 2 * here + 1
-            if child + 1 < size and _rarer(heap.left, heap.items[child + 1], heap.items[child]):
-                child += 1
-            below = heap.items[child]
-            if not _rarer(heap.left, below, last):
-                break
-            heap.items[here] = below
-            heap.place[below] = here
-            here = child
-        heap.items[here] = last
-        heap.place[last] = here
-
-
-@inlined_kernel
-def _rarer(left: Integers, one: int, other: int) -> bool:
-    # Fewer copies left to assign; ties go to the lower number.
-    return bool(left[one] < left[other] or (left[one] == left[other] and one < other))

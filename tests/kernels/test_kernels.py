@@ -1,0 +1,80 @@
+"""Every kernel gives the bytes that its loop in plain Python gives."""
+
+import loops
+import numpy as np
+import pytest
+from harness import Case, compare
+from scipy.sparse import csr_array
+
+from labelance.metrics import _kernels as metrics
+from labelance.model_selection import _kernels as model_selection
+from labelance.model_selection._local_search import search_objective
+from labelance.model_selection._stratify import RarityHeap, Wants, label_incidence
+
+
+def make_labels(rng, n):
+    return csr_array((rng.random((n, 6)) < [0.5, 0.3, 0.3, 0.1, 0.02, 0]).astype(np.int64))
+
+
+def make_scores(rng, n, dtype=np.float64):
+    scores = np.sort(rng.integers(6, size=(n, 7)).astype(dtype), axis=1)
+    relevant = rng.integers(8, size=n)
+    indptr = np.concatenate([[0], np.cumsum(relevant)])
+    values = [rng.choice(scores[g], relevant[g], replace=False) for g in range(n)]
+    padded = np.full((n, 7), np.inf, dtype=dtype)
+    for g in range(n):
+        padded[g, : relevant[g]] = values[g]
+    return scores, np.concatenate([*values, np.empty(0)]).astype(dtype), padded.argsort(1), indptr
+
+
+def make_lists(rng, n):
+    Y = make_labels(rng, n)
+    together = (Y.T @ Y).tocsr()
+    by_label = Y.tocsc()
+    for table in (Y, together, by_label):
+        table.sort_indices()
+    lists = [x for table in (Y, by_label, together) for x in (table.indptr, table.indices)]
+    held = np.diff(Y.indptr)
+    return *(x.astype(np.int64) for x in lists), np.append(0, np.cumsum(held * (held - 1) // 2))
+
+
+def make_phase(rng, n):
+    incidence = label_incidence(make_labels(rng, n))
+    left = np.diff(incidence.item_indptr)
+    weights = np.array([1, 2, 1])
+    order = np.argsort(left, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    wants = Wants(np.outer(left, weights), n * weights)
+    fold, draws = np.full(n, -1), rng.random(n)
+    return incidence, 4, wants, RarityHeap(left, order, place), fold, draws, 0
+
+
+def make_search(rng, n):
+    group_of = np.append(rng.integers(n, size=4 * n), np.arange(n))
+    incidence = label_incidence(make_labels(rng, 5 * n), group_of=group_of)
+    goal = search_objective(incidence, 3)._replace(size_cost=0.3)
+    return incidence, rng.integers(3, size=n), 3, goal, 5000
+
+
+def assign_phase(*given):
+    """The kernel, without what is left in its heap."""
+    ties = model_selection.assign_phase(*given)
+    heap = given[3]
+    heap.items[:], heap.place[:] = 0, -1
+    return ties
+
+
+CASES = {
+    "count_around": Case(metrics.count_around, loops.count_around, make_scores),
+    "write_pairs": Case(model_selection.write_pairs, loops.write_pairs, make_lists),
+    "assign_phase": Case(assign_phase, loops.assign_phase, make_phase, writes=True),
+    "local_search": Case(model_selection.local_search, loops.local_search, make_search, least=3),
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 12])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_kernel_gives_the_bytes_of_its_loop(case, n):
+    for seed in range(5):
+        compare(case, case.make(np.random.default_rng(seed), max(n, case.least)))
