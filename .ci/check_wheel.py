@@ -17,7 +17,7 @@ SOURCES = Path(__file__).parents[1] / "src"
 for kernels in (str(path.relative_to(SOURCES).with_suffix("")) for path in SOURCES.rglob("*.pyx")):
     if not any(name.startswith(f"{kernels}.") and name.endswith((".so", ".pyd")) for name in names):
         raise SystemExit(f"the wheel lacks the compiled {kernels}")
-if any(name.endswith((".pyx", ".c")) for name in names):
+if any(name.endswith((".pyx", ".pxd", ".pxi", ".c", ".cpp")) for name in names):
     raise SystemExit("the wheel holds sources of kernels")
 if not any(name.endswith("/LICENSE") for name in names):
     raise SystemExit("the wheel lacks the license")

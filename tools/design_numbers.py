@@ -100,7 +100,7 @@ def static_numbers(package: Path) -> dict[str, int]:
     for path in package.rglob("*.pyi"):
         text = path.read_text(encoding="utf-8")
         numbers["code lines"] += len(code_lines(text, ast.parse(text)))
-    for path in (*package.rglob("*.pyx"), *package.rglob("*.pxd")):
+    for path in (path for kind in ("pyx", "pxd", "pxi") for path in package.rglob(f"*.{kind}")):
         numbers["code lines"] += kernel_lines(path.read_text(encoding="utf-8"))
     numbers["files with container questions"] = len(question_files)
     numbers["files with private imports"] = len(private_files)

@@ -44,7 +44,8 @@ def show_versions(*, as_dict: bool = False) -> dict[str, Any] | None:
         "machine": platform.platform(),
         "usable cpus": joblib.cpu_count(),
     }
-    needs = metadata.requires("labelance") or []
+    # An extra of extras asks for labelance itself.
+    needs = [n for n in metadata.requires("labelance") or [] if not n.startswith("labelance[")]
     facts = {
         "system": system,
         "core": _installed(["labelance", *(line for line in needs if "extra ==" not in line)]),

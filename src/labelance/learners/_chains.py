@@ -17,7 +17,7 @@ from labelance._arrays._columns import append_columns
 from labelance._progress import Progress, loop, run_parallel
 from labelance._validation._arguments import take_weights
 from labelance._validation._data import Data
-from labelance.learners._chain_kernels import (
+from labelance.learners._links import (
     LaidOut,
     LinkPredictor,
     Links,
@@ -300,10 +300,11 @@ class TreeChains:
         with loop("Asking chains", len(total), "rows") as progress:
 
             def sum_block(block: LaidOut) -> None:
-                sums = np.zeros((self.n_labels, block.n_rows))
+                n_rows = block.rows.n_rows
+                sums = np.zeros((self.n_labels, n_rows))
                 predictor.predict(block, links, decisions, votes, sums)
-                total[block.first_row : block.first_row + block.n_rows] = sums.T
-                progress.advance(block.n_rows)
+                total[block.first_row : block.first_row + n_rows] = sums.T
+                progress.advance(n_rows)
 
             Parallel(n_jobs=n_jobs, prefer="threads")(
                 delayed(sum_block)(block) for block in predictor.blocks(rows.clean)

@@ -37,8 +37,8 @@ from labelance.learners.tree import (
     prepare_data,
 )
 from labelance.learners.tree._classes import grow_forest, options_of
-from labelance.learners.tree._criterion import C45Options
 from labelance.learners.tree._data import categories_of_features, nominal_columns, offsets
+from labelance.learners.tree._options import C45Options
 from labelance.learners.tree._problems import (
     Problem,
     expand_problem,

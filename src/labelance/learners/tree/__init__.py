@@ -26,14 +26,10 @@ __all__ = [
 
 # For the learners of this library only.
 __all__ += [
-    "NO_RANK",
-    "ONE_BIT",
-    "ROW",
     "C45Options",
     "Problem",
     "RowBlock",
     "Ties",
-    "add_to_rows",
     "as_bits",
     "categories_of_features",
     "expand_problem",
@@ -42,10 +38,7 @@ __all__ += [
     "nominal_columns",
     "offsets",
     "options_of",
-    "partition_rows",
-    "popcount",
     "problem_per_known_label",
     "problem_per_label",
     "problem_per_pair",
-    "set_all",
 ]

@@ -31,9 +31,6 @@ from labelance._utils._pickles import MarksVersion
 from labelance._validation._arguments import read_weights
 from labelance._validation._features import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
-from labelance.learners.tree._binary_builder import grow_binary_trees
-from labelance.learners.tree._builder import grow_trees
-from labelance.learners.tree._criterion import LN2, C45Options, make_options
 from labelance.learners.tree._data import (
     TreeData,
     categories_of_features,
@@ -42,7 +39,8 @@ from labelance.learners.tree._data import (
     prepare_data,
 )
 from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
-from labelance.learners.tree._nodes import LEAF
+from labelance.learners.tree._growing import grow_and_prune
+from labelance.learners.tree._options import LN2, C45Options, make_options
 from labelance.learners.tree._problems import (
     CellIndex,
     Problems,
@@ -50,7 +48,7 @@ from labelance.learners.tree._problems import (
     class_problems,
     index_cells,
 )
-from labelance.learners.tree._tree import Forest, PackedTrees, prune_trees
+from labelance.learners.tree._tree import LEAF, Forest, PackedTrees
 
 _FEW_CLASSES = 16  # up to this many, counting every class of every feature pays
 _MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
@@ -214,13 +212,14 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
         """Return clean rows, categories of a data frame as codes, and their classes."""
         self._schema = None
         if not has_categories(X):
-            return validate_data(self, X, y, **_NUMBERS)
+            X, y = validate_data(self, X, y, **_NUMBERS)
+            return X, np.asarray(y)
         y = validate_data(self, y=y)
         features = validate_features(X, caller="C45Classifier", missing="keep")
         validate_data(self, X, skip_check_array=True)
         check_consistent_length(features.X, y)
         self._schema = features.schema()
-        return features.X.astype(np.float64, copy=False), y
+        return features.X.astype(np.float64, copy=False), np.asarray(y)
 
     def _weights(
         self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None
@@ -477,21 +476,21 @@ def _grow_block(
     logs = _log_table(data, problems)
     by_counting, few = complete and weight is None, problems.n_classes.max() <= _FEW_CLASSES
     in_bits = by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS
-    # None where kernels need not know of weights, nominal features and missing values.
     weight = np.ones(data.n_rows) if weight is None and not complete else weight
-    # Weighted trees are compiled once, for nominal features and without.
-    nominal = True if weight is not None or data.n_categories.any() else None
-    missing = None if complete else True
-    if in_bits:
-        trees = grow_binary_trees(data, problems, options, logs)
-    else:
-        trees = grow_trees(data, problems, index, weight, nominal, options, logs)
-    packed = prune_trees(data, problems, trees, missing, options)
+    packed = grow_and_prune(
+        data, problems, index, weight, options, logs, _prices(logs, options), complete, in_bits
+    )
     progress.advance(len(problems))
-    return packed
+    return PackedTrees(*packed)
 
 
 def _log_table(data: TreeData, problems: Problems) -> NDArray[np.float64]:
     """Return n log2 n for every number of rows that a problem may have."""
     n = np.arange(problems.sizes(data.n_rows).max(initial=0) + 1, dtype=np.float64)
     return xlogy(n, n) / LN2
+
+
+def _prices(log_table: NDArray[np.float64], options: C45Options) -> NDArray[np.float64]:
+    """Return what a choice of 0, 1, 2, … cuts takes from n times the gain: its log2."""
+    numbers = np.arange(len(log_table))
+    return log_table / np.maximum(numbers, 1) if options.mdl_correction else np.zeros(len(numbers))

@@ -16,23 +16,17 @@ from scipy.sparse import csc_array, csr_array, issparse
 
 from labelance._arrays._columns import column_range
 from labelance._arrays._containers import stored_values
-from labelance._utils._kernel import inner_kernel
 from labelance._validation._features import Schema
 from labelance.exceptions import InputError
-from labelance.learners.tree._criterion import VALUE_GAP
 
-# A cell is class << CLASS | rank << RANK | CLOSE | row. It has a class only in a node, and only
+# A cell is class << 63 | rank << RANK | CLOSE | row. It has a class only in a node, and only
 # where there are two. Without CLOSE it is far enough above all lower cells to be separated.
-ROW, CLOSE = np.uint64((1 << 31) - 1), np.uint64(1 << 31)
-RANK, CLASS = np.uint64(32), np.uint64(63)
+# The same numbers are in ``_common.pxd``.
+CLOSE, RANK = np.uint64(1 << 31), np.uint64(32)
+VALUE_GAP = 1e-5  # two numbers closer than this are never separated
 MISSING = np.int32(2**31 - 1)  # the rank of a missing cell: after all others
 NO_RANK = np.int32(-1)  # a column without implicit cells
 
-# Sets of rows or columns are bits, 64 to a word.
-ONE_BIT, IN_WORD = np.uint64(1), np.uint64(63)  # IN_WORD: the part of a number that tells its bit
-_TWO, _FOUR, SIX, _TOP_BYTE = (np.uint64(n) for n in (2, 4, 6, 56))
-_PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_EIGHTS, _ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 _MOST_BYTES_OF_BITS = 1 << 27
 _ANY_CELL = np.full(1, ~np.uint64(0))  # where there are no bits: every cell may be stored
 
@@ -160,7 +154,7 @@ class TreeData(NamedTuple):
     n_categories: NDArray[np.int32]  # of each feature; 0 for a numeric one
     implicit: NDArray[np.int32]  # rank of the cells that are not stored
     column_start: Ints  # cells of feature f: column_start[f] to column_start[f + 1]
-    cells: NDArray[np.uint64]  # see ROW; ascending in each numeric column
+    cells: NDArray[np.uint64]  # see CLOSE; ascending in each numeric column
     row_start: Ints
     row_feature: NDArray[np.int32]  # ends with one that is not a feature, to look at safely
     row_rank: NDArray[np.int32]
@@ -222,9 +216,14 @@ def prepare_data(X: Any, n_categories: NDArray[np.int32]) -> TreeData:
 
 
 def _pack(cells: RankedCells) -> NDArray[np.uint64]:
-    """Return every cell as one number, see ``ROW``."""
+    """Return every cell as one number, see ``CLOSE``."""
     close = np.where(cells.close, CLOSE, np.uint64(0))
     return cells.rank.astype(np.uint64) << RANK | close | cells.row.astype(np.uint64)
+
+
+def cell_rows(cells: NDArray[np.uint64]) -> Ints:
+    """Return the row of every cell."""
+    return (cells & (CLOSE - np.uint64(1))).astype(np.int64)
 
 
 def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
@@ -240,7 +239,7 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
     np.bitwise_or.at(
         bits,
         row * words + (feature >> np.uint64(6)).astype(np.int64),
-        ONE_BIT << (feature & IN_WORD),
+        np.uint64(1) << (feature & np.uint64(63)),
     )
     return bits, words
 
@@ -248,9 +247,9 @@ def _stored_bits(by_row: csr_array) -> tuple[NDArray[np.uint64], int]:
 def _by_column(first: RankedCells, second: RankedCells) -> RankedCells:
     if len(first.column) == 0 or len(second.column) == 0:
         return first if len(first.column) else second
-    both = RankedCells(*(np.concatenate(pair) for pair in zip(first, second)))
-    order = np.argsort(both.column, kind="stable")
-    return RankedCells(*(field[order] for field in both))
+    order = np.argsort(np.concatenate([first.column, second.column]), kind="stable")
+    both: Any = zip(first, second)
+    return RankedCells(*(np.concatenate(pair)[order] for pair in both))
 
 
 def _nominal_cells(
@@ -293,8 +292,8 @@ def _numeric_cells(
     close[1:] = (column[1:] == column[:-1]) & ~(value[:-1] + VALUE_GAP < value[1:])
     fresh &= known
     level_counts += np.bincount(column[fresh], minlength=len(level_counts))
-    rank = np.cumsum(fresh) - 1 - offsets(level_counts)[column]
-    rank = np.where(known, rank, MISSING).astype(np.int32)
+    among = np.cumsum(fresh) - 1 - offsets(level_counts)[column]
+    rank = np.where(known, among, MISSING).astype(np.int32)
     levels = value[fresh]
     stored = _hide_implicit(column, row, rank, fresh, X.shape[0], implicit)
     return RankedCells(column[stored], row[stored], rank[stored], close[stored]), levels
@@ -352,81 +351,3 @@ def _sorted_dense(X: Any, columns: Ints) -> tuple[Ints, Ints, NDArray[np.float64
     order = np.argsort(values, axis=1)
     value = np.take_along_axis(values, order, axis=1)
     return np.repeat(columns, X.shape[0]), order.ravel(), value.ravel()
-
-
-@inner_kernel
-def cell_rank(cell: np.uint64) -> int:
-    """Return the rank or code of a cell."""
-    return np.int64((cell >> RANK) & ROW)  # it has as many bits as the row
-
-
-@inner_kernel
-def ranks_of(data: TreeData, rows: NDArray, feature: int) -> NDArray:
-    """Return the ranks of some rows in one feature."""
-    row_start, row_feature, row_rank = data.row_start, data.row_feature, data.row_rank
-    implicit, stored, words, ranks = (
-        data.implicit,
-        data.stored,
-        data.words,
-        np.empty(len(rows), np.int32),
-    )
-    for i in range(len(rows)):
-        ranks[i] = rank_of(
-            row_start, row_feature, row_rank, stored, words, implicit, rows[i], feature
-        )
-    return ranks
-
-
-@inner_kernel
-def rank_of(
-    row_start: NDArray,
-    row_feature: NDArray,
-    row_rank: NDArray,
-    stored: NDArray,
-    words: int,
-    implicit: NDArray,
-    row: int,
-    feature: int,
-) -> int:
-    """Return the rank of one cell, by binary search in its row.
-
-    The arrays of the data come one by one, and it looks into all of them whatever it finds: so
-    the compiler can drop the reference counting, which would cost more than the search.
-    """
-    low, end = row_start[row], row_start[row + 1]
-    high, usual = end, implicit[feature]
-    bits = stored[row * words + min(feature >> 6, words)]
-    if end - low == len(implicit):  # all cells are stored
-        low = high = low + feature
-    elif not (bits >> np.uint64(feature & 63)) & ONE_BIT:
-        low = high
-    while low < high:
-        middle = (low + high) >> 1
-        if row_feature[middle] < feature:
-            low = middle + 1
-        else:
-            high = middle
-    rank, is_stored = row_rank[low], row_feature[low] == feature
-    return rank if low < end and is_stored else usual
-
-
-@inner_kernel
-def popcount(x: np.uint64) -> np.uint64:
-    """Return the number of bits set; the compiler knows this pattern as one instruction."""
-    x = x - ((x >> ONE_BIT) & _PAIRS)
-    x = (x & _FOURS) + ((x >> _TWO) & _FOURS)
-    x = (x + (x >> _FOUR)) & _EIGHTS
-    return (x * _ONES) >> _TOP_BYTE
-
-
-@inner_kernel
-def list_bits(bits: NDArray, start: int, words: int, out: NDArray, at: int) -> int:
-    """Write the rows of the set ``bits[start:start + words]`` to ``out``; return where they end."""
-    for w in range(words):
-        x = bits[start + w]
-        while x != 0:
-            lowest = x & (~x + ONE_BIT)
-            out[at] = (w << 6) + np.int64(popcount(lowest - ONE_BIT))
-            at += 1
-            x ^= lowest
-    return at

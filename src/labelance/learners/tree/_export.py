@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from labelance.learners.tree._nodes import LEAF
-from labelance.learners.tree._tree import Forest
+from labelance.learners.tree._tree import LEAF, Forest
 
 
 def _children(tree: Forest, v: int) -> range:
@@ -45,8 +44,9 @@ def apply_tree(tree: Forest, X: Any) -> NDArray[np.int64]:
     """Return the leaf that each row reaches; missing values take the heaviest branch."""
     at = np.zeros(X.shape[0], dtype=np.int64)
     heaviest = np.zeros(len(tree.feature), dtype=np.int64)
-    for v in np.flatnonzero(tree.feature != LEAF):
-        heaviest[v] = np.argmax(tree.weight[tree.first[v] : tree.first[v] + tree.width[v]])
+    for split in np.flatnonzero(tree.feature != LEAF):
+        first = tree.first[split]
+        heaviest[split] = np.argmax(tree.weight[first : first + tree.width[split]])
     while True:
         rows = np.flatnonzero(tree.feature[at] != LEAF)
         if len(rows) == 0:

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from labelance._utils._kernel import inner_kernel, kernel
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
-from labelance.learners.tree._data import ROW, TreeData, offsets
+from labelance.learners.tree._data import TreeData, cell_rows, offsets
 
 Ints32 = NDArray[np.int32]
 
@@ -74,19 +73,6 @@ def expand_problem(problems: Problems, p: int, n_rows: int) -> Problem:
     y = np.zeros(n_rows, dtype=np.int32)
     y[rows] = targets
     return Problem(np.arange(n_rows, dtype=np.int32), y, C)
-
-
-@inner_kernel
-def load_problem(problems: Problems, p: int, n_rows: int, rows: NDArray, y: NDArray) -> Problem:
-    """Do in kernels what :func:`expand_problem` does, in two arrays that serve again."""
-    start, stop, C = problems.start[p], problems.start[p + 1], np.int64(problems.n_classes[p])
-    n = n_rows if problems.all_rows else stop - start
-    for i in range(n):
-        rows[i] = i if problems.all_rows else problems.rows[start + i]
-        y[i] = 0 if problems.all_rows else problems.targets[start + i]
-    for i in range(start, stop if problems.all_rows else start):
-        y[problems.rows[i]] = problems.targets[i]
-    return Problem(rows[:n], y[:n], C)
 
 
 def label_problems(y: Any) -> Problems:
@@ -216,45 +202,23 @@ def problem_per_pair(
     Y: csr_array, first: ArrayLike, second: ArrayLike, unknown: csr_array | None = None
 ) -> Problems:
     """Return the problems of pairs of clean labels, on rows in which both are known."""
-    columns = csc_array(Y)
-    columns.sort_indices()
-    first, second = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    start, rows, targets = _disagreements(
-        columns.indptr.astype(np.int64), columns.indices.astype(np.int32), first, second
-    )
+    pairs = np.column_stack([first, second]).astype(np.int64)
+    difference = csr_array(
+        (np.tile(np.array([1, -1], dtype=np.int8), len(pairs)), pairs.ravel(),
+         2 * np.arange(len(pairs) + 1)),
+        shape=(len(pairs), Y.shape[1]),
+    ) @ csr_array(Y.T, dtype=np.int8)  # fmt: skip
+    difference.eliminate_zeros()  # rows that have both labels
+    difference.sort_indices()
+    start, rows = difference.indptr.astype(np.int64), difference.indices.astype(np.int32)
+    targets = (difference.data == 1).astype(np.int32)
     if unknown is not None:
-        pair = np.repeat(np.arange(len(first)), np.diff(start))
-        absent = np.where(targets == 1, second[pair], first[pair])
+        pair = np.repeat(np.arange(len(pairs)), np.diff(start))
+        absent = pairs[pair, targets]
         known = unknown[rows, absent] == 0
         rows, targets = rows[known], targets[known]
-        start = offsets(np.bincount(pair[known], minlength=len(first)))
+        start = offsets(np.bincount(pair[known], minlength=len(pairs)))
     return Problems(np.full(len(start) - 1, 2, dtype=np.int32), start, rows, targets, False)
-
-
-@kernel
-def _disagreements(
-    indptr: NDArray, indices: NDArray, first: NDArray, second: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the rows that exactly one label of each pair has: a merge of sorted columns."""
-    start = np.zeros(len(first) + 1, np.int64)
-    for fill in (False, True):
-        rows = np.empty(start[-1] if fill else 0, np.int32)
-        targets = np.empty(len(rows), np.int32)
-        at = 0
-        for p in range(len(first)):
-            a, a_end = indptr[first[p]], indptr[first[p] + 1]
-            b, b_end = indptr[second[p]], indptr[second[p] + 1]
-            while a < a_end or b < b_end:
-                if a < a_end and b < b_end and indices[a] == indices[b]:
-                    a, b = a + 1, b + 1
-                    continue
-                ahead = b == b_end or (a < a_end and indices[a] < indices[b])
-                if fill:
-                    rows[at] = indices[a] if ahead else indices[b]
-                    targets[at] = 1 if ahead else 0
-                a, b, at = a + ahead, b + (not ahead), at + 1
-            start[p + 1] = at
-    return start, rows, targets
 
 
 class CellIndex(NamedTuple):
@@ -268,27 +232,8 @@ def index_cells(data: TreeData, problems: Problems) -> CellIndex:
     """Index the cells of X for problems on parts of its rows."""
     if problems.all_rows:
         return CellIndex(np.empty(0, np.int64), np.empty(0, np.int32))
+    # Within a row features ascend, as columns do.
+    by_column = (np.arange(len(data.cells)), cell_rows(data.cells), data.column_start)
+    place = csc_array(by_column, shape=(data.n_rows, data.n_features)).tocsr().data
     feature = np.arange(data.n_features, dtype=np.int32)
-    return CellIndex(
-        _places_by_row(data.cells, data.row_start),
-        np.repeat(feature, np.diff(data.column_start)),
-    )
-
-
-@kernel
-def _places_by_row(cells: NDArray, row_start: NDArray) -> NDArray:
-    """Return the place of each cell, row by row; within a row features ascend, as columns do."""
-    places, following = np.empty(len(cells), np.int64), row_start.copy()
-    for t in range(len(cells)):
-        row = np.int64(cells[t] & ROW)
-        places[following[row]] = t
-        following[row] += 1
-    return places
-
-
-def most_cells(data: TreeData, problems: Problems) -> int:
-    """Return how many cells the largest problem has."""
-    if problems.all_rows:
-        return len(data.cells)
-    cells_before = offsets(np.diff(data.row_start)[problems.rows])
-    return int(np.diff(cells_before[problems.start]).max())
+    return CellIndex(place, np.repeat(feature, np.diff(data.column_start)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,29 +13,11 @@ from scipy.sparse import csr_array
 from labelance._arrays._containers import to_dense
 from labelance._arrays._open import take_columns
 from labelance._progress import loop
-from labelance._utils._kernel import ZERO, inlined_kernel, inner_kernel, kernel, read_only
-from labelance.learners.tree._criterion import EPS, C45Options
-from labelance.learners.tree._data import NO_RANK, TreeData, offsets, rank_of
-from labelance.learners.tree._nodes import (
-    CUT,
-    FEATURE,
-    FIRST,
-    LEAF,
-    WIDTH,
-    Entries,
-    UnprunedTree,
-    UnprunedTrees,
-)
-from labelance.learners.tree._problems import Problems, load_problem
-from labelance.learners.tree._pruning import PruningBuffers, collapse, new_pruning_buffers, prune
-from labelance.learners.tree._voting import (
-    ForestArrays,
-    RowBlock,
-    SparseVotes,
-    Voting,
-    sum_votes,
-)
+from labelance.learners.tree._asking import RowBlock, sum_votes
+from labelance.learners.tree._data import TreeData, offsets
+from labelance.learners.tree._problems import Problems
 
+LEAF = -1
 _CELLS_PER_BLOCK = 1 << 21  # of X, laid out densely while its rows are predicted: 16 MB
 Ties = Literal["first", "last"]
 
@@ -78,19 +60,8 @@ class Forest:
     @classmethod
     def of(cls, data: TreeData, problems: Problems, blocks: list[PackedTrees]) -> Forest:
         """Concatenate the trees of several blocks of problems."""
-        sizes = np.concatenate([packed.sizes for packed in blocks])
-        parts, at = [], 0
-        for packed in blocks:
-            nodes = int(packed.sizes.sum())
-            cells = int(packed.sizes @ problems.n_classes[at : at + len(packed.sizes)])
-            parts.append([*(a[:nodes] for a in packed[1:-1]), packed.histogram[:cells]])
-            at += len(packed.sizes)
-        return cls(
-            data.n_categories,
-            problems.n_classes,
-            offsets(sizes),
-            *(np.concatenate(arrays) for arrays in zip(*parts)),
-        )
+        sizes, *arrays = (np.concatenate(parts) for parts in zip(*blocks))
+        return cls(data.n_categories, problems.n_classes, offsets(sizes), *arrays)
 
     def __len__(self) -> int:
         return len(self.n_classes)
@@ -114,13 +85,16 @@ class Forest:
         """Return the trees from ``first`` up to ``last``."""
         a, b = self.node_start[first], self.node_start[last]
         c, d = self.histogram_start[first], self.histogram_start[last]
-        return Forest(
-            self.n_categories,
-            self.n_classes[first:last],
-            self.node_start[first : last + 1] - a,
-            *(getattr(self, name)[a:b] for name in ("feature", "threshold", "first", "width")),
-            self.weight[a:b],
-            self.histogram[c:d],
+        return replace(
+            self,
+            n_classes=self.n_classes[first:last],
+            node_start=self.node_start[first : last + 1] - a,
+            feature=self.feature[a:b],
+            threshold=self.threshold[a:b],
+            first=self.first[a:b],
+            width=self.width[a:b],
+            weight=self.weight[a:b],
+            histogram=self.histogram[c:d],
         )
 
     def predict_proba(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -176,11 +150,11 @@ class Forest:
         -------
         ndarray of shape (n, q)
         """
-        per_node = csr_array((0, votes.shape[1])) if hard else csr_array(self._soft() @ votes)
+        soft = csr_array((0, votes.shape[1])) if hard else csr_array(self._soft() @ votes)
+        per_node, per_slot = _sparse(soft), _sparse(votes)
         winner = self._winners(ties) if hard else np.empty(0, dtype=np.int64)
         used = np.unique(self.feature[self.feature != LEAF])
         trees = self._compact(used)
-        voting = Voting(winner, _sparse(per_node), _sparse(votes), ties == "last")
         X = take_columns(X, used)
         out = np.empty((X.shape[0], votes.shape[1]))
 
@@ -189,11 +163,9 @@ class Forest:
         with loop("Asking trees", len(out), "rows") as progress:
 
             def sum_block(a: int, b: int) -> None:
-                totals, words = np.zeros((votes.shape[1], b - a)), (b - a + 63) >> 6
-                members = np.empty(words * int(self.sizes.max(initial=0)), np.uint64)
-                voters = np.zeros(words * int(self.n_classes.max(initial=0)), np.uint64)
-                block, missing = lay_out(X[a:b], self.n_categories[used])
-                sum_votes(block, missing, trees, voting, members, voters, totals)
+                totals = np.zeros((votes.shape[1], b - a))
+                block = lay_out(X[a:b], self.n_categories[used])
+                sum_votes(block, trees, winner, per_node, per_slot, ties == "last", totals)
                 out[a:b] = totals.T
                 progress.advance(b - a)
 
@@ -205,21 +177,20 @@ class Forest:
                 )
         return out
 
-    def _compact(self, used: NDArray[np.int32]) -> ForestArrays:
+    def _compact(self, used: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
         """Return the trees as compiled code takes them, over the used features only."""
         feature = np.where(self.feature == LEAF, LEAF, np.searchsorted(used, self.feature))
-        parts = (
+        return (
+            self.node_start,
             feature.astype(np.int32),
             self.threshold,
             self.first,
             self.width,
             self.weight,
             self.histogram,
-            self.node_start,
             self.histogram_start,
             self.slot_start,
         )
-        return ForestArrays(*map(read_only, parts))
 
     def _soft(self) -> csr_array:
         """Return every node's class probabilities, as (nodes, slots)."""
@@ -246,12 +217,10 @@ class Forest:
         return winner - start[:-1]
 
 
-def lay_out(
-    rows: Any, n_categories: NDArray[np.int32]
-) -> tuple[RowBlock, NDArray[np.uint64] | None]:
-    """Lay out rows column by column; return the rows of each feature without a value, too.
+def lay_out(rows: Any, n_categories: NDArray[np.int32]) -> RowBlock:
+    """Lay out rows column by column, with the rows of each feature that have no value.
 
-    Categories never declared are missing values. None says that no value is missing.
+    Categories never declared are missing values.
     """
     columns = np.array(to_dense(rows).T, dtype=np.float64, order="C")
     nominal = np.flatnonzero(n_categories)
@@ -260,7 +229,7 @@ def lay_out(
     two, missing = n_categories == 2, np.isnan(columns)
     ones = np.zeros((len(columns), -(-columns.shape[1] // 64)), dtype=np.uint64)
     ones[two] = as_bits(columns[two] == 1)
-    return RowBlock(columns, two, ones), as_bits(missing) if missing.any() else None
+    return RowBlock(columns, two.view(np.uint8), ones, as_bits(missing) if missing.any() else None)
 
 
 def as_bits(sets: NDArray[Any]) -> NDArray[np.uint64]:
@@ -270,10 +239,10 @@ def as_bits(sets: NDArray[Any]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _sparse(votes: csr_array) -> SparseVotes:
-    """Return votes in the types that the kernel is compiled for, whatever SciPy chose."""
+def _sparse(votes: csr_array) -> tuple[NDArray[Any], ...]:
+    """Return votes in the types that compiled code takes, whatever SciPy chose."""
     parts = (votes.indptr, np.int64), (votes.indices, np.int64), (votes.data, np.float64)
-    return SparseVotes(*(read_only(values.astype(kind, copy=False)) for values, kind in parts))
+    return tuple(values.astype(kind, copy=False) for values, kind in parts)
 
 
 class PackedTrees(NamedTuple):
@@ -286,121 +255,3 @@ class PackedTrees(NamedTuple):
     width: NDArray[np.int32]  # number of children
     weight: NDArray[np.float64]
     histogram: NDArray[np.float64]  # class weights, node by node
-
-
-def prune_trees(
-    data: TreeData,
-    problems: Problems,
-    trees: UnprunedTrees,
-    missing: bool | None,
-    options: C45Options,
-) -> PackedTrees:
-    """Collapse and prune grown trees, and pack what is left of them; see :func:`prune_and_pack`."""
-    most = int(trees.node_start[-1])
-    packed = PackedTrees(
-        np.zeros(len(problems), np.int64),
-        np.empty(most, np.int32),
-        np.empty(most),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most),
-        np.empty(int(trees.histogram_start[-1])),
-    )
-    buffers = new_pruning_buffers(
-        int(problems.sizes(data.n_rows).max()),
-        int(np.diff(trees.node_start).max()),
-        int(problems.n_classes.max()),
-    )
-    prune_and_pack(data, problems, trees, missing, options, packed, buffers)
-    return packed
-
-
-@kernel
-def prune_and_pack(
-    data: TreeData,
-    problems: Problems,
-    trees: UnprunedTrees,
-    missing: bool | None,
-    options: C45Options,
-    packed: PackedTrees,
-    buffers: PruningBuffers,
-) -> None:
-    """Collapse and prune grown trees, and pack what is left of them.
-
-    None for ``missing`` says that no value is missing; see :func:`grow_sorted`.
-    """
-    base, cells = ZERO, ZERO
-    for p in range(len(problems.n_classes)):
-        problem = load_problem(problems, p, data.n_rows, buffers.rows, buffers.y)
-        nodes = trees.nodes[trees.node_start[p] : trees.node_start[p + 1]]
-        tree = UnprunedTree(nodes, trees.histogram[trees.histogram_start[p] :], problem)
-        if options.collapse:
-            collapse(nodes, tree.histogram, problem.n_classes, buffers.alone, buffers.estimate)
-        if options.prune and nodes[0, FEATURE] != LEAF:
-            start, stop = trees.entry_start[p], trees.entry_start[p + 1]
-            entries = Entries(trees.row[start:stop], trees.weight[start:stop], stop - start)
-            prune(data, tree, entries, missing, options, buffers)
-        size = _pack(data, tree, problems.all_rows, packed, base, cells, buffers.stack)
-        packed.sizes[p] = size
-        base += size
-        cells += size * problem.n_classes
-
-
-@inlined_kernel
-def _pack(
-    data: TreeData,
-    tree: UnprunedTree,
-    all_rows: bool,
-    packed: PackedTrees,
-    base: int,
-    cells: int,
-    queue: NDArray,
-) -> int:
-    """Copy the nodes that are still in reach, breadth first; return their number."""
-    nodes, rows, C, size = tree.nodes, tree.problem.rows, tree.problem.n_classes, 1
-    _, feature, threshold, first, width, weights, histogram = packed
-    queue[0] = 0
-    i = 0
-    while i < size:
-        v, to, total = queue[i], base + i, 0.0
-        f = nodes[v, FEATURE]
-        for c in range(C):
-            histogram[cells + i * C + c] = tree.histogram[v * C + c]
-            total += tree.histogram[v * C + c]
-        weights[to] = total if total >= EPS else 0.0
-        feature[to], threshold[to], first[to], width[to] = f, np.nan, 0, 0
-        if f != LEAF:
-            first[to], width[to] = size, nodes[v, WIDTH]
-            if data.n_categories[f] == 0:
-                threshold[to] = _threshold(data, rows, all_rows, f, nodes[v, CUT])
-            elif nodes[v, WIDTH] == 2:
-                threshold[to] = 0.5
-            for b in range(nodes[v, WIDTH]):
-                queue[size] = nodes[v, FIRST] + b
-                size += 1
-        i += 1
-    for i in range(size):
-        # A leaf that no row reached has the class weights of its parent, to predict with.
-        for child in range(first[base + i], first[base + i] + width[base + i]):
-            if weights[base + child] == 0.0:
-                for c in range(C):
-                    histogram[cells + child * C + c] = histogram[cells + i * C + c]
-    return size
-
-
-@inner_kernel
-def _threshold(data: TreeData, rows: NDArray, all_rows: bool, feature: int, cut: int) -> float:
-    """Return the largest value of the tree's training rows that goes left."""
-    last = cut
-    if not all_rows:
-        last = np.int64(NO_RANK)
-        for i in range(len(rows)):
-            rank = np.int64(rank_of(
-                data.row_start, data.row_feature, data.row_rank, data.stored, data.words,
-                data.implicit, rows[i], feature,
-            ))  # fmt: skip
-            if last < rank <= cut:
-                last = rank
-                if rank == cut:  # mostly soon: words that are not in a row all have one rank
-                    break
-    return data.levels[data.level_start[feature] + last]

@@ -1,0 +1,20 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelance.learners.tree._data import TreeData
+from labelance.learners.tree._options import C45Options
+from labelance.learners.tree._problems import CellIndex, Problems
+
+def grow_and_prune(
+    data: TreeData,
+    problems: Problems,
+    index: CellIndex,
+    weight: NDArray[np.float64] | None,
+    options: C45Options,
+    log_table: NDArray[np.float64],
+    price: NDArray[np.float64],
+    complete: bool,
+    in_bits: bool,
+) -> tuple[NDArray[Any], ...]: ...
