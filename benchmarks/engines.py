@@ -8,7 +8,7 @@ is skipped by name.
 
     pip install pynndescent hnswlib usearch faiss-cpu voyager
     python benchmarks/engines.py --rows 30000 100000
-    python benchmarks/engines.py --kinds text --engines "labelance approx" pynndescent
+    python benchmarks/engines.py --kinds text --engines "labelance exact" pynndescent
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ PACKAGES = {
     "pynndescent": "pynndescent",
     "hnswlib": "hnswlib",
     "usearch": "usearch",
+    "labelance approx": "faiss-cpu",
     "faiss flat": "faiss-cpu",
     "faiss IVF": "faiss-cpu",
     "voyager": "voyager",
 }
-TAKES_SPARSE = {"labelance pairs", "labelance exact", "labelance approx", "pynndescent"}
+TAKES_SPARSE = {"labelance pairs", "labelance exact", "pynndescent"}
 
 Find = Callable[[Any], np.ndarray]
 

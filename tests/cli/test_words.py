@@ -13,7 +13,7 @@ from labelance import _progress
 from labelance._utils._messages import did_you_mean
 from labelance.cli import _console, main
 from labelance.datasets import dataset_info, read_multilabel
-from labelance.exceptions import DownloadError, InputError
+from labelance.exceptions import DownloadError, InputError, arg
 from labelance.metrics import get_label_scorer
 from labelance.neighbors import _engine, _find
 from labelance.study import load_study
@@ -496,7 +496,7 @@ def test_a_terminal_shows_what_a_command_is_at(monkeypatch):
 )
 def test_long_searches_name_flags(call, songs, monkeypatch, command, cure):
     def warn_and_run(search):
-        _engine._warn_of_long_search(search)
+        _engine._warn_of_long_search(search, f"{arg('algorithm', 'approx')} is faster")
         return _engine.run_exact(search)
 
     monkeypatch.setattr(_find, "run_exact", warn_and_run)

@@ -1,6 +1,6 @@
 """Engines and how one is chosen: the first that suits a search runs it.
 
-All but the approximate one give the same answer, bit for bit; they differ in time. A new engine is
+All give the same answer, bit for bit; they differ in time. A new engine is
 a line in ``ENGINES``: a question about a :class:`Search`, and a function that returns its
 :class:`TopK`, or None where it finds out that another engine would be faster.
 """
@@ -12,20 +12,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from labelance._arrays._columns import has_missing
-from labelance._arrays._memory import return_freed_memory
 from labelance._utils._messages import warn_user
 from labelance.exceptions import LongSearchWarning, arg
-from labelance.neighbors._approx import (
-    Approximation,
-    Sample,
-    search_approx,
-    share_scanned,
-    suits_pruning,
-)
 from labelance.neighbors._gemm import search_gemm
 from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
 from labelance.neighbors._partition import search_partition, suits_cells
-from labelance.neighbors._search import Search, search_brute, search_pairwise, spread_rows
+from labelance.neighbors._search import Search, search_brute, search_pairwise
 from labelance.neighbors._sparse import search_sparse
 from labelance.neighbors._topk import TopK
 from labelance.neighbors._torch import search_tensors
@@ -34,7 +26,6 @@ from labelance.neighbors._torch import search_tensors
 # below the second, starting threads does.
 _SMALL, _LARGE = 250_000, 50_000_000
 _LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
-_MEASURED = 256  # rows whose exact neighbors say how good an approximate search was
 
 
 class Engine(NamedTuple):
@@ -56,31 +47,8 @@ def run_exact(search: Search) -> TopK:
     raise AssertionError("The last engine suits every search.")
 
 
-def run_approx(search: Search) -> Approximation | None:
-    """Return near rows; None where the data is too small, or none of those that it is made for."""
-    if search.kind == "device" or not search.metric.is_exact or _has_missing_numbers(search):
-        return None
-    if search.kind == "sparse":
-        return search_approx(search, _sample(search)) if suits_pruning(search) else None
-    # A tree of few features is as fast, and exact.
-    if suits_kdtree(search) or not suits_cells(search):
-        return None
-    # Where bounds rule out as much as guesses do, the exact search is as fast.
-    nearest = search_partition(search, share_scanned(len(search.X)))
-    if nearest is not None:
-        return Approximation(nearest, 1.0)
-    return search_approx(search, _sample(search))
-
-
-def _sample(search: Search) -> Sample:
-    """Search for some of the queries exactly."""
-    some = spread_rows(search.Q.shape[0], _MEASURED)
-    exact = run_exact(search.only(some))
-    return_freed_memory(search.X.shape[0])
-    return Sample(some, exact.values[:, -1])
-
-
-def _has_missing_numbers(search: Search) -> bool:
+def has_missing_numbers(search: Search) -> bool:
+    """Tell whether a number is missing in rows or queries."""
     numeric = ~search.metric.compiled.nominal  # nominal features simply differ
     if search.Q is not search.X and has_missing(search.Q, numeric):
         return True
@@ -93,25 +61,25 @@ def _has_many_categories(search: Search) -> bool:
 
 
 def _search_index(search: Search) -> TopK:
-    if search.effort > _LONG_SPARSE and suits_pruning(search):
-        _warn_of_long_search(search)
+    if search.effort > _LONG_SPARSE:
+        _warn_of_long_search(search, "sklearn.decomposition.TruncatedSVD makes fewer features")
     return search_sparse(search)
 
 
 def _search_pairs(search: Search) -> TopK:
     if search.effort > _LONG and suits_cells(search):
-        _warn_of_long_search(search)
+        faster = f"{arg('algorithm', 'approx')} finds nearly all of them much faster"
+        _warn_of_long_search(search, faster)
     return search_gemm(search)
 
 
-def _warn_of_long_search(search: Search) -> None:
+def _warn_of_long_search(search: Search, instead: str) -> None:
     if not search.warns:
         return
     n, d = search.X.shape
     warn_user(
         f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
-        f"minutes. {arg('algorithm', 'approx')} finds nearly all of them much faster; "
-        f"{arg('algorithm', 'exact')} silences this.",
+        f"minutes. {instead}; {arg('algorithm', 'exact')} silences this.",
         LongSearchWarning,
     )
 
@@ -120,7 +88,7 @@ ENGINES = (
     Engine(lambda search: search.kind == "device", search_tensors),
     Engine(lambda search: not search.metric.is_exact, search_pairwise),
     Engine(lambda search: search.effort < _SMALL, search_brute),
-    Engine(_has_missing_numbers, search_brute),
+    Engine(has_missing_numbers, search_brute),
     Engine(lambda search: search.kind == "sparse", _search_index),
     Engine(_has_many_categories, search_brute),
     Engine(suits_kdtree, search_kdtree),

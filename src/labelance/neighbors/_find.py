@@ -29,9 +29,10 @@ from labelance.exceptions import (
     TooFewRowsError,
     arg,
 )
+from labelance.neighbors._approx import search_approx
 from labelance.neighbors._dask import search_blocks
 from labelance.neighbors._distance import Metric
-from labelance.neighbors._engine import run_approx, run_exact
+from labelance.neighbors._engine import run_exact
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood
 from labelance.neighbors._search import Search
@@ -90,10 +91,10 @@ def find_neighbors(
         Search for the neighbors of these rows among the rows of X; nothing is left out. A
         category that X does not have differs from all of its categories.
     algorithm : {"auto", "exact", "approx"}, default="auto"
-        "approx" may miss some of the nearest rows of very many, in a time that grows
-        little faster than their number; ``recall_`` of the result says how many it found, and a
-        ``LowRecallWarning`` says that it is less than 0.9. Where an exact search is as fast,
-        the search is exact.
+        "approx" may miss some of the nearest of 30,000 dense rows and more, which takes less
+        time and the extra ``approx`` (faiss); ``recall_`` of the result says how many it found,
+        and a ``LowRecallWarning`` says that it is less than 0.9. Fewer rows, and rows that faiss
+        cannot tell apart, are searched exactly. Sparse rows raise an error.
         "auto" is exact like "exact", and warns where that will take long.
     n_jobs : int, optional
         The number of threads; by default as many as scikit-learn would use.
@@ -253,7 +254,7 @@ def search_neighbors(
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
-    found = run_approx(search) if algorithm == "approx" else None
+    found = search_approx(search) if algorithm == "approx" else None
     nearest = run_exact(search) if found is None else found.nearest
     if found is not None and found.recall < _LOW_RECALL:
         _warn_of_low_recall(found.recall)

@@ -22,7 +22,6 @@ stays a candidate, and candidates are ranked in the order of their numbers.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -80,19 +79,15 @@ def suits_cells(search: Search) -> bool:
     return plain and len(search.X) >= _MANY_ROWS and len(search.Q) * 8 >= len(search.X)
 
 
-def search_partition(search: Search, most: float = np.inf) -> TopK | None:
-    """Return the k nearest rows of X for every row of Q, or None where cells would not pay.
-
-    A query may scan at most the share ``most`` of the rows.
-    """
+def search_partition(search: Search) -> TopK | None:
+    """Return the k nearest rows of X for every row of Q, or None where cells would not pay."""
     with single_threaded_blas():
         engine = _make_engine(search, search.embedding)
         if engine is None:
             return None
         left, ranked = engine.probe()
-        if left > min(most, WORTHWHILE):
-            if most > WORTHWHILE:  # else an approximate search follows
-                log_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
+        if left > WORTHWHILE:
+            log_engine(search, f"all pairs, as bounds of cells would leave {left:.0%} of them")
             return None
         n_cells = len(engine.cells.centers)
         log_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
@@ -266,8 +261,8 @@ def center_gaps(centers: np.ndarray, lengths: np.ndarray, group: int, error: Err
 
 
 @dataclass(frozen=True, eq=False)
-class CellEngine(ABC):
-    """Rows, queries and bounds of their products in the order of their cells.
+class PartitionEngine:
+    """Scan what bounds cannot rule out.
 
     Parameters
     ----------
@@ -279,6 +274,10 @@ class CellEngine(ABC):
         Those of the rows, and of the queries; they have the same centers.
     bounds : Bounds
         How far scores may be from exact values.
+    extents : Extents
+        What is known of every cell.
+    error : Error
+        How wrong a squared distance can be.
     """
 
     search: Search
@@ -286,10 +285,8 @@ class CellEngine(ABC):
     cells: Cells
     groups: Cells
     bounds: Bounds
-
-    @abstractmethod
-    def scan(self, group: int, start: int, stop: int) -> Scan:
-        """Scan cells for the queries ``start`` to ``stop``, all of one group."""
+    extents: Extents
+    error: Error
 
     def run(self) -> TopK:
         """Return the nearest rows of all queries."""
@@ -378,14 +375,6 @@ class CellEngine(ABC):
         rows = np.where(listed, self.cells.order[np.where(listed, places[:, :most], 0)], n)
         rows.sort(axis=1)
         return self.search.rank(self.groups.order[queries], Candidates(rows, counts))
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionEngine(CellEngine):
-    """Scan what bounds cannot rule out: the exact engine."""
-
-    extents: Extents
-    error: Error
 
     def probe(self) -> tuple[float, float]:
         """Return the shares of rows that some queries would scan, and of those to be ranked."""

@@ -107,13 +107,13 @@ def _place_both(
     search: Search, many: np.ndarray, dtype: np.dtype, factor: float = 1.0
 ) -> tuple[Placed, Placed]:
     place = partial(
-        place_rows, metric=search.metric.compiled, many=many, dtype=dtype, factor=factor
+        _place_rows, metric=search.metric.compiled, many=many, dtype=dtype, factor=factor
     )
     corpus = place(search.X)
     return corpus, corpus if search.Q is search.X else place(search.Q)
 
 
-def place_rows(
+def _place_rows(
     X: sp.csr_array, metric: CompiledMetric, many: np.ndarray, dtype: np.dtype, factor: float = 1.0
 ) -> Placed:
     """Return the rows scaled; a category counts 1 in their lengths.
