@@ -1,5 +1,8 @@
 """The loops that kernels stand for, as plain Python."""
 
+from itertools import pairwise
+from math import exp, sqrt
+
 import numpy as np
 
 
@@ -107,3 +110,96 @@ def local_search(incidence, fold, n_folds, objective, budget):
             if better:
                 break
     return fold, sum(losses, 0.0), budget
+
+
+def deal_majority(indptr, indices, out_indptr, out_indices, n, wanted, n_members, chance):
+    """Every member of a label has its minority, and rows of a majority that is dealt in turn."""
+    rows, is_rare, chances = [], [], iter(chance)
+    for j in range(len(wanted)):
+        minority = list(indices[indptr[j] : indptr[j + 1]])
+        out = set(out_indices[out_indptr[j] : out_indptr[j + 1]])
+        pool, dealt = [i for i in range(n) if i not in out], 0
+        for _ in range(n_members):
+            begin, held = dealt, 0
+            rows += minority
+            is_rare += [True] * len(minority) + [False] * wanted[j]
+            for _ in range(wanted[j]):
+                if dealt == len(pool) - held:
+                    held = held or len(pool) - begin  # dealt to this member already
+                    dealt = 0
+                chosen = dealt + int(next(chances) * (len(pool) - held - dealt))
+                pool[dealt], pool[chosen] = pool[chosen], pool[dealt]
+                rows.append(pool[dealt])
+                dealt += 1
+    return np.array(rows, dtype=np.int32), np.array(is_rare, dtype=bool)
+
+
+def draw_balanced(indptr, indices, hole_indptr, hole_indices, n, label, other, wanted, chance):
+    """Of every class of every problem, as many rows as wanted, shuffled as they are drawn."""
+    rows, classes, chances = [], [], iter(chance)
+    ones = [set(indices[a:b]) for a, b in pairwise(indptr)]
+    holes = [set(hole_indices[a:b]) for a, b in pairwise(hole_indptr)]
+    for j, k, size in zip(label, other, wanted):
+        everything, couple = set(range(n)), k >= 0
+        known = everything - holes[j] - (holes[k] if couple else set())
+        parts = [known - ones[j], known & ones[j]]
+        if couple:
+            parts = [known - ones[j] - ones[k], (known & ones[k]) - ones[j], known & ones[j]]
+        for c, part in enumerate(parts):
+            pool = sorted(part)
+            for t in range(min(size, len(pool))):
+                chosen = t + int(next(chances) * (len(pool) - t))
+                pool[t], pool[chosen] = pool[chosen], pool[t]
+                rows.append(pool[t])
+                classes.append(c)
+    return np.array(rows, dtype=np.int32), np.array(classes, dtype=np.int32)
+
+
+def project(X, a):
+    return np.array([sum((w * x for w, x in zip(a, row) if w), 0.0) for row in X])
+
+
+def gradient_ascent(Z, plus, weight, a, l1, steepness, steps, halvings, tolerance):
+    """Proximal gradient steps up the soft Hellinger distance, halved until one is worth it."""
+
+    def value_and_slopes(at, b):
+        soft = [1 / (1 + exp(-steepness * (x - b))) for x in project(Z, at)]
+        shares = [0.0, 0.0]
+        for g, w, is_plus in zip(soft, weight, plus):
+            shares[0 if is_plus else 1] += w * g
+        p, m = (min(max(share, 1e-12), 1 - 1e-12) for share in shares)
+        right, left = sqrt(p) - sqrt(m), sqrt(1 - p) - sqrt(1 - m)
+        H = sqrt(right * right + left * left)
+        by = [0.0, 0.0]
+        if H >= 1e-12:
+            by = [
+                (sqrt((1 - m) / (1 - p)) - sqrt(m / p)) / (2 * H),
+                (sqrt((1 - p) / (1 - m)) - sqrt(p / m)) / (2 * H),
+            ]
+        value = (H if H >= 1e-12 else 0.0) - l1 * sum((abs(x) for x in at), 0.0)
+        slope, slope_b = np.zeros(len(at)), 0.0
+        for row, g, w, is_plus in zip(Z, soft, weight, plus):
+            pull = by[0 if is_plus else 1] * w * steepness * g * (1 - g)
+            slope += pull * row
+            slope_b -= pull
+        return value, slope, slope_b
+
+    b = 0.0
+    for x, w in zip(project(Z, a), weight):
+        b += x * w / 2
+    step, (value, slope, slope_b) = 1.0, value_and_slopes(a, b)
+    for _ in range(steps):
+        for _ in range(halvings):
+            to = a + step * slope
+            trial = np.maximum(to - step * l1, 0.0) + np.minimum(to + step * l1, 0.0)
+            length = sum((x * x for x in trial), 0.0)
+            trial = trial / sqrt(length) if length > 1 else trial
+            reached, *there = value_and_slopes(trial, b + step * slope_b)
+            if reached > value + tolerance:
+                break
+            step /= 2
+        else:
+            break
+        a[:], b, value, (slope, slope_b) = trial, b + step * slope_b, reached, there
+        step *= 2
+    return value

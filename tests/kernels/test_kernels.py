@@ -6,6 +6,7 @@ import pytest
 from harness import Case, compare
 from scipy.sparse import csr_array
 
+from labelance.learners import _kernels as learners
 from labelance.metrics import _kernels as metrics
 from labelance.model_selection import _kernels as model_selection
 from labelance.model_selection._local_search import search_objective
@@ -57,6 +58,39 @@ def make_search(rng, n):
     return incidence, rng.integers(3, size=n), 3, goal, 5000
 
 
+def make_columns(rng, n, p):
+    columns = csr_array((rng.random((n, 4)) < p).astype(np.int64)).tocsc()
+    columns.sort_indices()
+    return columns
+
+
+def make_deal(rng, n):
+    minority = make_columns(rng, n, 0.3)
+    majority = n - np.diff(minority.indptr)
+    wanted = np.minimum(rng.integers(1, 4, size=4), majority)
+    lists = [part.astype(np.int64) for part in (minority.indptr, minority.indices)]
+    return *lists, *lists, n, wanted, 3, rng.random(3 * wanted.sum())
+
+
+def make_couples(rng, n):
+    ones, holes = make_columns(rng, n, 0.4), make_columns(rng, n, 0.2)
+    ones = (ones - ones.multiply(holes)).tocsc()
+    ones.eliminate_zeros()
+    lists = [part.indptr for part in (ones, holes)], [part.indices for part in (ones, holes)]
+    lists = [x.astype(np.int64) for pair in zip(*lists) for x in pair]
+    label, other = np.array([0, 0, 1, 2]), np.array([-1, 1, 3, -1])
+    wanted = rng.integers(1, 3, size=4)
+    drawn = loops.draw_balanced(*lists, n, label, other, wanted, np.zeros(3 * n * 4))[0]
+    return *lists, n, label, other, wanted, rng.random(len(drawn))
+
+
+def make_climb(rng, n):
+    plus = (np.arange(n) < n // 3).astype(np.uint8)
+    weight = np.where(plus, 1 / plus.sum(), 1 / (n - plus.sum()))
+    a = rng.normal(size=3)
+    return rng.normal(size=(n, 3)), plus, weight, a / np.sqrt(a @ a), 0.01, 4.0, 20, 20, 1e-9
+
+
 def assign_phase(*given):
     """The kernel, without what is left in its heap."""
     ties = model_selection.assign_phase(*given)
@@ -66,6 +100,16 @@ def assign_phase(*given):
 
 
 CASES = {
+    "deal_majority": Case(learners.deal_majority, loops.deal_majority, make_deal),
+    "draw_balanced": Case(learners.draw_balanced, loops.draw_balanced, make_couples),
+    "project": Case(
+        learners.project,
+        loops.project,
+        lambda rng, n: (rng.normal(size=(n, 4)), rng.normal(size=4)),
+    ),
+    "gradient_ascent": Case(
+        learners.gradient_ascent, loops.gradient_ascent, make_climb, least=3, writes=True
+    ),
     "count_around": Case(metrics.count_around, loops.count_around, make_scores),
     "write_pairs": Case(model_selection.write_pairs, loops.write_pairs, make_lists),
     "assign_phase": Case(assign_phase, loops.assign_phase, make_phase, writes=True),

@@ -143,7 +143,7 @@ def their_rows(indptr, indices, hole_indptr, hole_indices, n, label, other, want
 @pytest.mark.parametrize("name", ["flags", "emotions"])
 def test_cocoa(name, authors_folds, monkeypatch):
     monkeypatch.setattr(cocoa, "draw_couples", their_couples)
-    monkeypatch.setattr(cocoa, "_draw_balanced", their_rows)
+    monkeypatch.setattr(cocoa, "draw_balanced", their_rows)
     for fold in authors_folds(name, "COCOA"):
         learner = COCOA(fold.estimator, threshold_search="grid", variant="mulan")
         assert_equal_figures(fold, fit_in_their_order(fold, learner))

@@ -11,14 +11,13 @@ from sklearn.ensemble import RandomForestClassifier
 from labelance.datasets import load_dataset
 from labelance.exceptions import InputError, MissingValuesError
 from labelance.learners import SOSHF
+from labelance.learners._kernels import gradient_ascent, soft_hellinger
 from labelance.learners._soshf_split import (
     SplitSearch,
     best_split,
-    gradient_ascent,
-    hellinger,
+    hellinger_distances,
     label_costs,
     scan,
-    soft_hellinger,
     two_classes,
 )
 from labelance.metrics import label_scores, macro_auc_roc
@@ -100,9 +99,9 @@ def test_of_equal_clusters_the_one_with_the_lowest_row_is_plus():
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_hellinger_is_a_bounded_distance(one, two):
-    assert hellinger(one, two) == hellinger(two, one)
-    assert 0 <= hellinger(one, two) <= np.sqrt(2) + 1e-12
-    assert hellinger(one, one) == 0
+    assert hellinger_distances(one, two) == hellinger_distances(two, one)
+    assert 0 <= hellinger_distances(one, two) <= np.sqrt(2) + 1e-12
+    assert hellinger_distances(one, one) == 0
 
 
 @given(SEEDS)
@@ -111,14 +110,16 @@ def test_slopes_of_the_soft_split_are_its_differences(seed):
     along, plus = rng.normal(size=14), np.arange(14) < 5
     weight = np.where(plus, 1 / 5, 1 / 9)
     soft = np.empty(14)
-    value, by_plus, by_minus = soft_hellinger(along, 0.1, plus, weight, 4.0, soft)
+    value, by_plus, by_minus = soft_hellinger(along, 0.1, plus.view(np.uint8), weight, 4.0, soft)
     r, m = soft[plus].mean(), soft[~plus].mean()
-    assert value == pytest.approx(hellinger(r, m))
+    assert value == pytest.approx(hellinger_distances(r, m))
     if value > 1e-2:
         tiny = 1e-7
-        assert by_plus == pytest.approx((hellinger(r + tiny, m) - value) / tiny, rel=1e-3, abs=1e-4)
+        assert by_plus == pytest.approx(
+            (hellinger_distances(r + tiny, m) - value) / tiny, rel=1e-3, abs=1e-4
+        )
         assert by_minus == pytest.approx(
-            (hellinger(r, m + tiny) - value) / tiny, rel=1e-3, abs=1e-4
+            (hellinger_distances(r, m + tiny) - value) / tiny, rel=1e-3, abs=1e-4
         )
 
 
@@ -130,8 +131,10 @@ def test_the_search_climbs_and_stays_in_the_unit_ball(seed):
     a = rng.normal(size=4)
     a /= np.linalg.norm(a)
     along, price = Z @ a, np.abs(a).sum()
-    start, *_ = soft_hellinger(along, along @ weight / 2, plus, weight, 4.0, np.empty(30))
-    reached = gradient_ascent(Z, plus, weight, a, 0.01, 4.0)
+    start, *_ = soft_hellinger(
+        along, along @ weight / 2, plus.view(np.uint8), weight, 4.0, np.empty(30)
+    )
+    reached = gradient_ascent(Z, plus.view(np.uint8), weight, a, 0.01, 4.0, 50, 20, 1e-9)
     assert reached >= start - 0.01 * price
     assert np.linalg.norm(a) <= 1 + 1e-12
 

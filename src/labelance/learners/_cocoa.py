@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval
-from labelance._utils._kernel import kernel
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
@@ -19,12 +18,12 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
 from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._kernels import draw_balanced
 from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
 
 Ints = NDArray[np.int64]
 NO_LABEL = -1
-NO_CLASS = -1
 
 
 class COCOA(LearnerWithEstimator):
@@ -194,11 +193,11 @@ def split_couples(
     smallest = np.where(sizes > 0, sizes, Y.shape[0]).min(axis=1)
     drawn = smallest * np.count_nonzero(sizes, axis=1)
     start = np.concatenate([[0], np.cumsum(drawn)])
-    rows, classes = _draw_balanced(
-        columns.indptr,
-        columns.indices,
-        holes.indptr,
-        holes.indices,
+    rows, classes = draw_balanced(
+        columns.indptr.astype(np.int64),
+        columns.indices.astype(np.int64),
+        holes.indptr.astype(np.int64),
+        holes.indices.astype(np.int64),
         Y.shape[0],
         label,
         other,
@@ -227,41 +226,3 @@ def _class_sizes(Y: sp.csc_array, unknown: sp.csc_array, label: Ints, other: Int
     n_known[coupled] -= holes[b] - overlap(unknown, unknown)
     sizes[:, 0] = n_known - sizes[:, 1] - sizes[:, 2]
     return sizes
-
-
-@kernel
-def _draw_balanced(
-    indptr: NDArray,
-    indices: NDArray,
-    hole_indptr: NDArray,
-    hole_indices: NDArray,
-    n: int,
-    label: NDArray,
-    other: NDArray,
-    wanted: NDArray,
-    chance: NDArray,
-) -> tuple[NDArray, NDArray]:
-    """Draw ``wanted`` rows of every class of every problem, without replacement."""
-    rows, classes = np.empty(len(chance), np.int32), np.empty(len(chance), np.int32)
-    member, pool = np.zeros(n, np.int32), np.empty(n, np.int32)
-    at = 0
-    for p in range(len(label)):
-        last = 1 if other[p] < 0 else 2
-        if last == 2:
-            member[indices[indptr[other[p]] : indptr[other[p] + 1]]] = 1
-        member[indices[indptr[label[p]] : indptr[label[p] + 1]]] = last
-        if last == 2:
-            member[hole_indices[hole_indptr[other[p]] : hole_indptr[other[p] + 1]]] = NO_CLASS
-        member[hole_indices[hole_indptr[label[p]] : hole_indptr[label[p] + 1]]] = NO_CLASS
-        for c in range(last + 1):
-            size = 0
-            for i in range(n):
-                pool[size] = i
-                size += member[i] == c
-            for t in range(min(wanted[p], size)):
-                chosen = t + np.int64(chance[at] * (size - t))
-                pool[t], pool[chosen] = pool[chosen], pool[t]
-                rows[at], classes[at] = pool[t], c
-                at += 1
-        member[:] = 0
-    return rows, classes

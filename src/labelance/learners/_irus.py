@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._utils._compat import Interval
-from labelance._utils._kernel import kernel
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
@@ -18,6 +17,7 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._kernels import deal_majority
 from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
 
@@ -170,11 +170,11 @@ def split_inversely(
     wanted = np.floor(np.round(ratio * rare, 9)).clip(1, common_rows).astype(np.int64)
     sizes = np.repeat(rare + wanted, n_members)
     start = np.concatenate([[0], np.cumsum(sizes)])
-    rows, is_rare = _deal_majority(
-        minority.indptr,
-        minority.indices,
-        no_majority.indptr,
-        no_majority.indices,
+    rows, is_rare = deal_majority(
+        minority.indptr.astype(np.int64),
+        minority.indices.astype(np.int64),
+        no_majority.indptr.astype(np.int64),
+        no_majority.indices.astype(np.int64),
         n,
         wanted,
         n_members,
@@ -187,54 +187,3 @@ def split_inversely(
     slots = 2 * np.arange(q * n_members) + 1
     cells = (np.ones(len(slots)), (slots, np.repeat(np.arange(q), n_members)))
     return Reduction(problems, sp.csr_array(cells, shape=(2 * len(slots), q)))
-
-
-@kernel
-def _deal_majority(
-    indptr: NDArray,
-    indices: NDArray,
-    out_indptr: NDArray,
-    out_indices: NDArray,
-    n: int,
-    wanted: NDArray,
-    n_members: int,
-    chance: NDArray,
-) -> tuple[NDArray, NDArray]:
-    """List every member's rows: those of the minority, then ``wanted`` others, dealt at random.
-
-    The majority is shuffled as it is dealt, and dealt again when it is used up. Rows that a member
-    has from the deal before lie at the end of the pool, and are left out until it is complete. The
-    columns of ``out_indices`` list the rows that are no majority rows.
-    """
-    q = len(wanted)
-    total = 0
-    for j in range(q):
-        total += n_members * (indptr[j + 1] - indptr[j] + wanted[j])
-    rows, is_rare = np.empty(total, np.int32), np.zeros(total, np.bool_)
-    pool, out = np.empty(n, np.int32), np.zeros(n, np.bool_)
-    at, used = 0, 0
-    for j in range(q):
-        own = indices[indptr[j] : indptr[j + 1]]
-        others = out_indices[out_indptr[j] : out_indptr[j + 1]]
-        out[others] = True
-        size = 0
-        for i in range(n):
-            pool[size] = i
-            size += not out[i]
-        dealt = 0
-        for _ in range(n_members):
-            for i in own:
-                rows[at], is_rare[at] = i, True
-                at += 1
-            begin, held = dealt, 0
-            for _ in range(wanted[j]):
-                if dealt == size - held:
-                    held = size - begin if held == 0 else held
-                    dealt = 0
-                chosen = dealt + np.int64(chance[used] * (size - held - dealt))
-                used += 1
-                pool[dealt], pool[chosen] = pool[chosen], pool[dealt]
-                rows[at] = pool[dealt]
-                at, dealt = at + 1, dealt + 1
-        out[others] = False
-    return rows, is_rare

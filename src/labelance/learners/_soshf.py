@@ -21,12 +21,12 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._data import Data
 from labelance._validation._features import validate_features
 from labelance.exceptions import InputError
+from labelance.learners._kernels import project
 from labelance.learners._soshf_split import (
     TOLERANCE,
     SplitSearch,
     best_split,
     label_costs,
-    project,
     two_classes,
 )
 
@@ -80,7 +80,7 @@ class HellingerForest:
                 continue
             own = slice(self.starts[place], self.starts[place + 1])
             values = _values(X, rows, self.features[own])
-            along = project(values, np.array(self.coefficients[own]))  # may be read-only
+            along = project(values, self.coefficients[own])
             right = along > self.thresholds[place]
             todo += [
                 (self.children[place, side], t, rows[there])

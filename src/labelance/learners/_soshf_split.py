@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._kernel import kernel
+from labelance.learners._kernels import gradient_ascent, project
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -146,13 +146,23 @@ def oblique_direction(
     The start is the difference of class means, and then every one of ``directions``; the
     result is 0 if nothing is worth its price.
     """
-    signed = np.where(plus, weight, -weight)
+    Z, signed = np.ascontiguousarray(Z), np.where(plus, weight, -weight)
     best, best_value = np.zeros(Z.shape[1]), 0.0
     for start in [(signed[:, None] * Z).sum(axis=0), *directions]:
         length = np.sqrt((start * start).sum())
         if length > 0:
             a = start / length
-            value = gradient_ascent(Z, plus, weight, a, search.l1, search.steepness)
+            value = gradient_ascent(
+                Z,
+                plus.view(np.uint8),
+                weight,
+                a,
+                search.l1,
+                search.steepness,
+                STEPS,
+                HALVINGS,
+                TOLERANCE,
+            )
             if value > best_value + TOLERANCE:
                 best, best_value = a, value
     return best
@@ -163,123 +173,6 @@ def hellinger_distances(right_of_plus: Any, right_of_minus: Any) -> Any:
     right = np.sqrt(right_of_plus) - np.sqrt(right_of_minus)
     left = np.sqrt(1 - right_of_plus) - np.sqrt(1 - right_of_minus)
     return np.sqrt(right * right + left * left)
-
-
-hellinger = kernel(hellinger_distances)
-
-
-@kernel
-def gradient_ascent(
-    Z: Floats, plus: Bools, weight: Floats, a: Floats, l1: float, steepness: float
-) -> float:
-    """Move ``a`` uphill by proximal gradient steps with backtracking; return the objective."""
-    along, soft = project(Z, a), np.empty(len(Z))
-    b, trial, slope = 0.0, np.empty(len(a)), np.empty(len(a))
-    for i in range(len(Z)):
-        b += along[i] * weight[i] / 2  # the midpoint of the projected class means
-    value, d_plus, d_minus = soft_hellinger(along, b, plus, weight, steepness, soft)
-    value -= l1 * size(a)
-    step = 1.0
-    for _ in range(STEPS):
-        slope_b = slopes(Z, plus, weight, steepness, soft, d_plus, d_minus, slope)
-        moved = False
-        for _ in range(HALVINGS):
-            move(a, slope, step, l1, trial)
-            trial_b = b + step * slope_b
-            along = project(Z, trial)
-            reached, e_plus, e_minus = soft_hellinger(along, trial_b, plus, weight, steepness, soft)
-            reached -= l1 * size(trial)
-            if reached > value + TOLERANCE:
-                moved = True
-                break
-            step /= 2
-        if not moved:
-            break
-        for f in range(len(a)):
-            a[f] = trial[f]
-        b, value = trial_b, reached
-        d_plus, d_minus = e_plus, e_minus
-        step *= 2
-    return value
-
-
-@kernel
-def soft_hellinger(
-    along: Floats, b: float, plus: Bools, weight: Floats, steepness: float, soft: Floats
-) -> tuple[float, float, float]:
-    """Write g = sigmoid(beta (a x - b)); return H and its slopes in the shares r+ and r-."""
-    right_plus = right_minus = 0.0
-    for i in range(len(along)):
-        soft[i] = 1 / (1 + np.exp(-steepness * (along[i] - b)))
-        if plus[i]:
-            right_plus += weight[i] * soft[i]
-        else:
-            right_minus += weight[i] * soft[i]
-    p = min(max(right_plus, 1e-12), 1 - 1e-12)
-    m = min(max(right_minus, 1e-12), 1 - 1e-12)
-    H = hellinger(p, m)
-    if H < 1e-12:
-        return 0.0, 0.0, 0.0
-    by_plus = (np.sqrt((1 - m) / (1 - p)) - np.sqrt(m / p)) / (2 * H)
-    by_minus = (np.sqrt((1 - p) / (1 - m)) - np.sqrt(p / m)) / (2 * H)
-    return H, by_plus, by_minus
-
-
-@kernel
-def slopes(
-    Z: Floats,
-    plus: Bools,
-    weight: Floats,
-    steepness: float,
-    soft: Floats,
-    by_plus: float,
-    by_minus: float,
-    slope: Floats,
-) -> float:
-    """Write the slope of H in a; return that in b."""
-    slope_b = 0.0
-    for f in range(len(slope)):
-        slope[f] = 0.0
-    for i in range(len(Z)):
-        by_share = by_plus if plus[i] else by_minus
-        pull = by_share * weight[i] * steepness * soft[i] * (1 - soft[i])
-        for f in range(len(slope)):
-            slope[f] += pull * Z[i, f]
-        slope_b -= pull
-    return slope_b
-
-
-@kernel
-def move(a: Floats, slope: Floats, step: float, l1: float, out: Floats) -> None:
-    """Take a step, pull every coefficient to 0 by its price, and all into the unit ball."""
-    length = 0.0
-    for f in range(len(a)):
-        to = a[f] + step * slope[f]
-        out[f] = max(to - step * l1, 0.0) + min(to + step * l1, 0.0)
-        length += out[f] * out[f]
-    if length > 1:
-        for f in range(len(a)):
-            out[f] /= np.sqrt(length)
-
-
-@kernel
-def size(a: Floats) -> float:
-    """Return ``|a|_1``."""
-    total = 0.0
-    for f in range(len(a)):
-        total += abs(a[f])
-    return total
-
-
-@kernel
-def project(X: Floats, a: Floats) -> Floats:
-    """Return ``X @ a``, added up in the order of features, as the forest does for new rows."""
-    along = np.zeros(len(X))
-    for i in range(len(X)):
-        for f in range(len(a)):
-            if a[f] != 0:
-                along[i] += a[f] * X[i, f]
-    return along
 
 
 def scan(along: Floats, plus: Bools, min_leaf: int) -> tuple[int, float, float]:
