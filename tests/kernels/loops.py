@@ -1,7 +1,7 @@
 """The loops that kernels stand for, as plain Python."""
 
-from itertools import pairwise
-from math import exp, sqrt
+from itertools import pairwise, product
+from math import exp, log1p, prod, sqrt
 
 import numpy as np
 
@@ -203,3 +203,71 @@ def gradient_ascent(Z, plus, weight, a, l1, steepness, steps, halvings, toleranc
         a[:], b, value, (slope, slope_b) = trial, b + step * slope_b, reached, there
         step *= 2
     return value
+
+
+def take_top(gains, starts, k, exactly):
+    chosen = np.zeros(len(gains), dtype=bool)
+    for first, last in pairwise(starts):
+        ranked = sorted(range(first, last), key=lambda c: -gains[c])[:k]
+        chosen[[c for c in ranked if exactly or gains[c] > 0]] = True
+    return chosen
+
+
+def improve_rows(
+    p, labels, starts, order, chosen, tp, pred, expected, logs, sure, utility, k, exactly,
+    weight, weight_hit,
+):  # fmt: skip
+    """Decide a row by the gains of its labels, given what all others count."""
+    n = len(order)
+
+    def share(part, whole):
+        return part / whole if whole > 0 else 0.0
+
+    def gain(j, x):
+        rest = expected[j] + pred[j]
+        return (
+            lambda: 2 * (tp[j] + x) / (rest + 1) - share(2 * tp[j], rest),
+            lambda: share(x, expected[j]),
+            lambda: (tp[j] + x) / (pred[j] + 1) - share(tp[j], pred[j]),
+            lambda: (share(x, expected[j]) - share(1 - x, n - expected[j])) / 2,
+            lambda: x * exp(logs[j]) if sure[j] == 0 else 0.0,
+            lambda: x,
+        )[utility]()
+
+    def count(c, sign):
+        j, x = labels[c], p[c]
+        tp[j] += sign * x
+        pred[j] += sign
+        if x >= 1:
+            sure[j] += sign
+        else:
+            logs[j] += sign * log1p(-x)
+
+    for row in order:
+        own = range(starts[row], starts[row + 1])
+        gains = []
+        for c in own:
+            if chosen[c]:
+                count(c, -1)
+            gains.append(weight * gain(labels[c], p[c]) + weight_hit * p[c])
+        chosen[own.start : own.stop] = take_top(np.array(gains), [0, len(own)], k, exactly)
+        for c in own:
+            if chosen[c]:
+                count(c, 1)
+
+
+def count_best(p, starts, beta2):
+    """Expected F of the k most probable labels, over how many labels there may be."""
+    best = []
+    for first, last in pairwise(starts):
+        own, values = p[first:last], []
+        for k in range(last - first + 1):
+            values.append(0.0)
+            for y in product([0, 1], repeat=last - first):
+                chance = prod(x if one else 1 - x for x, one in zip(own, y))
+                if k:
+                    values[-1] += chance * (1 + beta2) * sum(y[:k]) / (beta2 * sum(y) + k)
+                else:
+                    values[-1] += chance * (sum(y) == 0)
+        best.append(int(np.argmax(np.round(values, 12))))
+    return np.array(best, dtype=np.int64)

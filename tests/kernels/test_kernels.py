@@ -1,11 +1,14 @@
 """Every kernel gives the bytes that its loop in plain Python gives."""
 
+from itertools import pairwise
+
 import loops
 import numpy as np
 import pytest
 from harness import Case, compare
 from scipy.sparse import csr_array
 
+from labelance.decisions import _kernels as decisions
 from labelance.learners import _kernels as learners
 from labelance.metrics import _kernels as metrics
 from labelance.model_selection import _kernels as model_selection
@@ -84,6 +87,38 @@ def make_couples(rng, n):
     return *lists, n, label, other, wanted, rng.random(len(drawn))
 
 
+def make_cells(rng, n):
+    cells = csr_array(rng.random((n, 5)) * (rng.random((n, 5)) < 0.7))
+    cells.data[rng.random(cells.nnz) < 0.1] = 1.0
+    return cells, cells.indptr.astype(np.int64)
+
+
+def make_gains(rng, n):
+    cells, starts = make_cells(rng, n)
+    return rng.integers(-2, 4, size=cells.nnz).astype(float), starts, 2, bool(rng.integers(2))
+
+
+def make_improvement(rng, n):
+    cells, starts = make_cells(rng, n)
+    chosen, p, labels = rng.random(cells.nnz) < 0.4, cells.data, cells.indices.astype(np.int64)
+
+    def count(weights):
+        return np.bincount(labels, weights=weights, minlength=5).astype(float)
+
+    logs = count(np.where(chosen & (p < 1), np.log1p(-np.where(p < 1, p, 0)), 0))
+    sure = count(chosen & (p == 1)).astype(np.int64)
+    counts = count(p * chosen), count(chosen), count(p), logs, sure
+    order, exactly = rng.permutation(n), bool(rng.integers(2))
+    chosen = chosen.astype(np.uint8)
+    return p, labels, starts, order, chosen, *counts, rng.integers(6), 2, exactly, 0.2, 0.1
+
+
+def make_ranked(rng, n):
+    cells, starts = make_cells(rng, n)
+    p = [np.sort(cells.data[a:b])[::-1] for a, b in pairwise(starts)]
+    return np.concatenate([*p, np.empty(0)]), starts, float(rng.integers(1, 4))
+
+
 def make_climb(rng, n):
     plus = (np.arange(n) < n // 3).astype(np.uint8)
     weight = np.where(plus, 1 / plus.sum(), 1 / (n - plus.sum()))
@@ -100,6 +135,9 @@ def assign_phase(*given):
 
 
 CASES = {
+    "take_top": Case(decisions.take_top, loops.take_top, make_gains),
+    "improve_rows": Case(decisions.improve_rows, loops.improve_rows, make_improvement, writes=True),
+    "count_best": Case(decisions.count_best, loops.count_best, make_ranked),
     "deal_majority": Case(learners.deal_majority, loops.deal_majority, make_deal),
     "draw_balanced": Case(learners.draw_balanced, loops.draw_balanced, make_couples),
     "project": Case(

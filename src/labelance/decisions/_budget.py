@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from labelance._arrays._cells import store_all_cells, take_cells
 from labelance._arrays._containers import column_counts
-from labelance._utils._kernel import inner_kernel, kernel
 from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive, is_integer
 from labelance._validation._predictions import open_probabilities, validate_scores
+from labelance.decisions._kernels import improve_rows, take_top
 from labelance.decisions._objectives import ratio
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError, arg
@@ -26,7 +26,6 @@ Utility = Literal[
 ]
 Floats = NDArray[np.float64]
 _CODES = {name: code for code, name in enumerate(get_args(Utility))}
-F1, RECALL, PRECISION, BALANCED, COVERAGE, INSTANCE = _CODES.values()
 _LINEAR = ("macro_recall", "balanced_accuracy", "precision")
 _RISE = 1e-6  # of the value: a pass or a rule that gains less is the last
 _NO_LIMIT = 2**62  # more cells than any batch has
@@ -418,7 +417,7 @@ class _Ascent:
         best, most, passes = np.zeros(0, dtype=bool), -np.inf, 0
         for start in range(n_restarts):
             gains = rng.random(len(self.labels)) if start else self.cells.data
-            chosen = _take_top(gains, self.starts, self.k, True)
+            chosen = take_top(gains, self.starts, self.k, True)
             n_iter, value = self._climb(chosen, max_iter, rng)
             if value > most:
                 best, most, passes = chosen, value, n_iter
@@ -436,8 +435,8 @@ class _Ascent:
             rng.shuffle(order)
             tp, pred, expected, _ = _expected_counts(self.cells, chosen)
             logs, sure = _log_missed(self.cells, chosen)
-            _improve_rows(
-                self.cells.data, self.labels, self.starts, order, chosen, tp,
+            improve_rows(
+                self.cells.data, self.labels, self.starts, order, chosen.view(np.uint8), tp,
                 pred.astype(float), expected, logs, sure, _CODES[self.utility], self.k,
                 self.exactly, self.share / q, (1 - self.share) / (n * self.k),
             )  # fmt: skip
@@ -450,103 +449,6 @@ class _Ascent:
         tp, pred, expected, missed = _expected_counts(self.cells, chosen)
         of_labels = _label_values(self.utility, tp, pred, expected, n, missed)
         return _value(self.utility, of_labels, tp, pred, n, self.k, self.share)
-
-
-@inner_kernel
-def _kth_largest(gain: Any, k: int) -> float:
-    """Return the k-th largest gain, by Hoare's selection.
-
-    numba takes ten seconds to compile ``np.partition``, and half a second for this.
-    """
-    values, low, high, place = gain.copy(), 0, len(gain) - 1, len(gain) - k
-    while low < high:
-        pivot, i, j = values[(low + high) >> 1], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while pivot < values[j]:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        # What lies between the two parts equals the pivot.
-        low, high = (i if place > j else low), (j if place < i else high)
-    return values[place]
-
-
-@inner_kernel
-def _mark_top(gain: Any, chosen: Any, k: int, exactly: bool) -> None:
-    """Mark the k largest gains of a row, of equal ones the first; only positive if at most k."""
-    count = len(gain)
-    least = _kth_largest(gain, k) if k < count else -np.inf
-    left = k
-    for c in range(count):
-        chosen[c] = gain[c] > least and (exactly or gain[c] > 0)
-        left -= gain[c] > least
-    for c in range(count):
-        if left > 0 and gain[c] == least and (exactly or gain[c] > 0):
-            chosen[c] = True
-            left -= 1
-
-
-@kernel
-def _take_top(gains: Any, starts: Any, k: int, exactly: bool) -> Any:
-    """Return the k stored cells of every row with the largest gains."""
-    chosen = np.zeros(len(gains), dtype=np.bool_)
-    for row in range(len(starts) - 1):
-        own = slice(starts[row], starts[row + 1])
-        _mark_top(gains[own], chosen[own], k, exactly)
-    return chosen
-
-
-@kernel
-def _improve_rows(
-    p: Any, labels: Any, starts: Any, order: Any, chosen: Any, tp: Any, pred: Any, expected: Any,
-    logs: Any, sure: Any, utility: int, k: int, exactly: bool, weight: float, weight_hit: float,
-) -> None:  # fmt: skip
-    """Decide every row again, given the decisions of all others; one pass."""
-    n, widest = len(order), 0
-    for row in range(n):
-        widest = max(widest, starts[row + 1] - starts[row])
-    gain = np.zeros(widest)
-    for row in order:
-        first, last = starts[row], starts[row + 1]
-        for c in range(first, last):
-            j, x = labels[c], p[c]
-            if chosen[c]:
-                tp[j] -= x
-                pred[j] -= 1
-                if x >= 1:
-                    sure[j] -= 1
-                else:
-                    logs[j] -= np.log1p(-x)
-            if utility == F1:
-                rest = expected[j] + pred[j]
-                g = 2 * (tp[j] + x) / (rest + 1) - (2 * tp[j] / rest if rest > 0 else 0.0)
-            elif utility == RECALL:
-                g = x / expected[j] if expected[j] > 0 else 0.0
-            elif utility == PRECISION:
-                g = (tp[j] + x) / (pred[j] + 1) - (tp[j] / pred[j] if pred[j] > 0 else 0.0)
-            elif utility == BALANCED:
-                absent = n - expected[j]
-                g = x / expected[j] if expected[j] > 0 else 0.0
-                g = (g - ((1 - x) / absent if absent > 0 else 0.0)) / 2
-            elif utility == COVERAGE:
-                g = x * np.exp(logs[j]) if sure[j] == 0 else 0.0
-            else:
-                g = x
-            gain[c - first] = weight * g + weight_hit * x
-        _mark_top(gain[: last - first], chosen[first:last], k, exactly)
-        for c in range(first, last):
-            if chosen[c]:
-                j, x = labels[c], p[c]
-                tp[j] += x
-                pred[j] += 1
-                if x >= 1:
-                    sure[j] += 1
-                else:
-                    logs[j] += np.log1p(-x)
 
 
 def _take_prefixes(
@@ -689,7 +591,7 @@ def _apply_rule(
     gains = slopes[of_cell, cells.indices] * cells.data + offsets[of_cell, cells.indices]
     if k is None:
         return gains > 0
-    return _take_top(gains, cells.indptr.astype(np.int64), k, exactly)
+    return take_top(gains, cells.indptr.astype(np.int64), k, exactly)
 
 
 def _gradient_rule(

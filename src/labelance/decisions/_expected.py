@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelance._arrays._cells import cells_at_least, iterate_stored, store_all_cells
 from labelance._arrays._containers import stored_values
-from labelance._utils._kernel import kernel
 from labelance._validation._predictions import validate_probabilities
+from labelance.decisions._kernels import count_best
 from labelance.decisions._objectives import CostMatrix, as_numbers, square_of_beta
 from labelance.exceptions import InputError
 
@@ -142,7 +142,7 @@ def _decide_rows(p: Any, beta2: float) -> Any:
     # Per row from the largest probability down; so the k best labels are the first k.
     rows = np.repeat(np.arange(p.shape[0]), np.diff(cells.indptr))
     order = np.lexsort((-cells.data, rows))
-    counts = _count_best(cells.data[order], cells.indptr.astype(np.int64), beta2)
+    counts = count_best(cells.data[order], cells.indptr.astype(np.int64), beta2)
     place = np.arange(cells.nnz) - cells.indptr[:-1][rows]
     chosen = np.zeros(cells.nnz, dtype=np.int64)
     chosen[order] = place < counts[rows]
@@ -152,43 +152,6 @@ def _decide_rows(p: Any, beta2: float) -> Any:
     y = y.copy()
     y.eliminate_zeros()
     return y
-
-
-@kernel
-def _count_best(p: Any, starts: Any, beta2: float) -> Any:
-    """Return how many labels of every row to take, from the most probable down."""
-    best = np.zeros(len(starts) - 1, dtype=np.int64)
-    for row in range(len(best)):
-        own = p[starts[row] : starts[row + 1]]
-        q = len(own)
-        count = np.zeros(q + 1)  # how probable every number of labels is
-        count[0] = 1.0
-        for j in range(q):
-            for s in range(j + 1, 0, -1):
-                count[s] = count[s] * (1 - own[j]) + count[s - 1] * own[j]
-            count[0] *= 1 - own[j]
-        most = count[0]  # of predicting nothing
-        others = np.zeros(q)
-        found = np.zeros(q)  # expected number of labels found and s labels in all, at s - 1
-        for k in range(1, q + 1):
-            x = own[k - 1]
-            # Divide the label out, from the side on which errors shrink.
-            if x < 0.5:
-                others[0] = count[0] / (1 - x)
-                for s in range(1, q):
-                    others[s] = max((count[s] - x * others[s - 1]) / (1 - x), 0.0)
-            else:
-                others[q - 1] = count[q] / x
-                for s in range(q - 1, 0, -1):
-                    others[s - 1] = max((count[s] - (1 - x) * others[s]) / x, 0.0)
-            value = 0.0
-            for s in range(1, q + 1):
-                found[s - 1] += x * others[s - 1]
-                value += found[s - 1] * (1 + beta2) / (beta2 * s + k)
-            if value > most + 1e-12:
-                most = value
-                best[row] = k
-    return best
 
 
 def _decide_rows_jointly(p: Any, joint: NDArray[np.float64], beta2: float) -> Any:
