@@ -1,7 +1,7 @@
 """The loops that kernels stand for, as plain Python."""
 
 from itertools import pairwise, product
-from math import exp, log1p, prod, sqrt
+from math import exp, isnan, log1p, nan, prod, sqrt
 
 import numpy as np
 
@@ -271,3 +271,44 @@ def count_best(p, starts, beta2):
                     values[-1] += chance * (sum(y) == 0)
         best.append(int(np.argmax(np.round(values, 12))))
     return np.array(best, dtype=np.int64)
+
+
+def pair_up(data, indices, indptr, seed, reference):
+    """Yield every feature that either row stores, and both values."""
+    rows = [slice(indptr[i], indptr[i + 1]) for i in (seed, reference)]
+    a, b = (dict(zip(indices[row].tolist(), data[row].tolist())) for row in rows)
+    for f in sorted(a | b):
+        yield f, a.get(f, 0.0), b.get(f, 0.0)
+
+
+def count_sparse(data, indices, indptr, seeds, references, categorical, line):
+    needed, union = [0], 0
+    for pair in zip(seeds, references):
+        needed.append(int(line))
+        for f, a, b in pair_up(data, indices, indptr, *pair):
+            union += 1
+            needed[-1] += not isnan(a - b) and a != b and bool(categorical[f] or not line)
+    return np.cumsum(needed, dtype=np.int64), union
+
+
+def fill_sparse(
+    data, indices, indptr, seeds, references, categorical, line, numbers, start, stop,
+    new_data, new_indices, new_indptr,
+):  # fmt: skip
+    """A value of each feature between those of both rows; zeros are not stored."""
+    chances, end = iter(numbers), new_indptr[start]
+    for t in range(start, stop):
+        along = next(chances) if line else 0.0
+        for f, a, b in pair_up(data, indices, indptr, seeds[t], references[t]):
+            known, u = not isnan(a - b), along
+            if known and a != b and (categorical[f] or not line):
+                u = next(chances)
+            value = min(max(a + u * (b - a), min(a, b)), max(a, b)) if known else nan
+            if known and a == b:
+                value = a
+            if categorical[f]:
+                value = (a if u < 0.5 else b) if known else (b if isnan(a) else a)
+            if value != 0:
+                new_data[end], new_indices[end] = value, f
+                end += 1
+        new_indptr[t + 1] = end

@@ -8,6 +8,7 @@ import pytest
 from harness import Case, compare
 from scipy.sparse import csr_array
 
+from labelance._arrays import _kernels as arrays
 from labelance.decisions import _kernels as decisions
 from labelance.learners import _kernels as learners
 from labelance.metrics import _kernels as metrics
@@ -119,6 +120,21 @@ def make_ranked(rng, n):
     return np.concatenate([*p, np.empty(0)]), starts, float(rng.integers(1, 4))
 
 
+def make_rows(rng, n):
+    X = csr_array(rng.integers(-1, 3, size=(n + 1, 6)).astype(rng.choice(["f4", "f8"])))
+    X.data[rng.random(X.nnz) < 0.1] = np.nan
+    seeds, references = rng.integers(n + 1, size=(2, n))
+    categorical, line = rng.integers(2, size=6).astype(np.uint8), bool(rng.integers(2))
+    return X.data, X.indices, X.indptr.astype(np.int64), seeds, references, categorical, line
+
+
+def make_new_rows(rng, n):
+    given = make_rows(rng, n)
+    offsets, union = loops.count_sparse(*given)
+    room = np.zeros(union, given[0].dtype), np.zeros(union, given[1].dtype)
+    return *given, rng.random(offsets[-1]), 0, n, *room, np.zeros(n + 1, np.int64)
+
+
 def make_climb(rng, n):
     plus = (np.arange(n) < n // 3).astype(np.uint8)
     weight = np.where(plus, 1 / plus.sum(), 1 / (n - plus.sum()))
@@ -135,6 +151,8 @@ def assign_phase(*given):
 
 
 CASES = {
+    "count_sparse": Case(arrays.count_sparse, loops.count_sparse, make_rows),
+    "fill_sparse": Case(arrays.fill_sparse, loops.fill_sparse, make_new_rows, writes=True),
     "take_top": Case(decisions.take_top, loops.take_top, make_gains),
     "improve_rows": Case(decisions.improve_rows, loops.improve_rows, make_improvement, writes=True),
     "count_best": Case(decisions.count_best, loops.count_best, make_ranked),

@@ -4,9 +4,7 @@ A random number is consumed only for a feature in which seed and reference are b
 and differ, in column order. So a sparse row costs its non-zeros, not d, and the same seed
 gives the same values whatever the container.
 
-Dense rows have a form of the rule in NumPy, which a test holds against the kernels of sparse rows:
-these take as long (0.8 to 1.0 times for 64 and 500 features), but 1.9 CPU seconds to compile, in
-the first call of every sampler that makes rows.
+Dense rows have a form of the rule in NumPy, which a test holds against the kernels of sparse rows.
 """
 
 from __future__ import annotations
@@ -21,25 +19,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import (
-    SparseRows,
     is_blocks,
     is_tensor,
     rows_below,
-    sparse_rows,
 )
 from labelance._arrays._dask import DaskRows, even_edges
+from labelance._arrays._kernels import count_sparse, fill_sparse
 from labelance._arrays._torch import interpolate_tensor
-from labelance._utils._kernel import inlined_kernel, kernel
 
 # Dense rows are made in blocks of about this many cells, which stay in the processor's cache. The
 # stream of a Generator does not depend on how it is cut, so neither does the result.
 _CELLS_PER_BLOCK = 1 << 14
 _NUMBERS_PER_BLOCK = 1 << 17  # drawn for sparse rows, or only to be skipped
-_NO_COLUMN = np.int64(2**62)
 
 
 class Pairs(NamedTuple):
-    """The pairs of rows between which new rows lie, as compiled code takes them."""
+    """The pairs of rows between which new rows lie."""
 
     seeds: np.ndarray
     references: np.ndarray
@@ -113,7 +108,7 @@ def count_numbers(A: Any, B: Any, categorical: np.ndarray, *, line: bool = False
     seeds = np.arange(A.shape[0])
     if sp.issparse(A):
         pairs = Pairs(seeds, seeds + len(seeds), categorical, line)
-        return np.diff(_count_sparse(sparse_rows(sp.vstack([A, B], format="csr")), pairs)[0])
+        return np.diff(count_sparse(*_parts(sp.vstack([A, B], format="csr"), pairs))[0])
     wants = (A != B) & ~(np.isnan(A) | np.isnan(B))
     return 1 + wants[:, categorical].sum(axis=1) if line else wants.sum(axis=1)
 
@@ -225,16 +220,15 @@ def _draw_positions(wants: np.ndarray, line: bool, rng: np.random.Generator) -> 
 def _interpolate_sparse(
     X: sp.csr_array, pairs: Pairs, rng: np.random.Generator, *, room: bool
 ) -> sp.csr_array:
-    rows, g = sparse_rows(X), len(pairs.seeds)
-    offsets, capacity = _count_sparse(rows, pairs)
+    parts, g = _parts(X, pairs), len(pairs.seeds)
+    offsets, capacity = count_sparse(*parts)
     above = X.nnz if room else 0
     data = np.empty(above + capacity, dtype=X.dtype)
     columns = np.empty(above + capacity, dtype=X.indices.dtype)
     ends = np.zeros(g + 1, dtype=np.int64)
-    new = SparseRows(data[above:], columns[above:], ends)
     for start, stop in _cut_numbers(offsets):
-        _fill_sparse(rows, pairs, rng.random(offsets[stop] - offsets[start]), start, stop, new)
-    del new
+        numbers = rng.random(offsets[stop] - offsets[start])
+        fill_sparse(*parts, numbers, start, stop, data[above:], columns[above:], ends)
     for array in (data, columns):
         array.resize(above + ends[-1], refcheck=False)  # there is no other reference
     out = sp.csr_array((g, X.shape[1]), dtype=X.dtype)
@@ -246,99 +240,13 @@ def _interpolate_sparse(
     return out
 
 
+def _parts(X: sp.csr_array, pairs: Pairs) -> Any:
+    """Return sparse rows and pairs of them as compiled code takes them."""
+    rows = X.data, X.indices, X.indptr.astype(np.int64)
+    return *rows, pairs.seeds, pairs.references, pairs.categorical.view(np.uint8), pairs.line
+
+
 def _cut_numbers(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield blocks of rows that take about this many random numbers together, or one row each."""
     edges = np.flatnonzero(np.diff(offsets[:-1] // _NUMBERS_PER_BLOCK)) + 1
     return pairwise([0, *edges.tolist(), len(offsets) - 1])
-
-
-@inlined_kernel
-def _wants_number(a: float, b: float, nominal: bool, line: bool) -> bool:
-    known = not (np.isnan(a) or np.isnan(b))
-    return known and a != b and (nominal or not line)
-
-
-@inlined_kernel
-def _between(a: float, b: float, u: float, nominal: bool) -> float:
-    """Return the value at position u between a and b (a coin if nominal)."""
-    if np.isnan(a) or np.isnan(b):
-        if nominal:
-            return b if np.isnan(a) else a
-        return np.nan
-    if a == b:
-        return np.float64(a)
-    if nominal:
-        return np.float64(a if u < 0.5 else b)
-    value = a + u * (np.float64(b) - np.float64(a))
-    # Rounding may step over an end by the last digit.
-    low, high = (a, b) if a < b else (b, a)
-    return low if value < low else high if value > high else value
-
-
-@kernel
-def _count_sparse(X: SparseRows, pairs: Pairs) -> tuple[np.ndarray, int]:
-    """Return where each row's random numbers begin, and the most values that all rows may have."""
-    data, indices, indptr = X
-    seeds, references, categorical, line = pairs
-    offsets = np.zeros(len(seeds) + 1, dtype=np.int64)
-    union = 0
-    for t in range(len(seeds)):
-        p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
-        r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        needed = 1 if line else 0
-        while p < p_end or r < r_end:
-            f = min(
-                indices[p] if p < p_end else _NO_COLUMN,
-                indices[r] if r < r_end else _NO_COLUMN,
-            )
-            a = b = 0.0
-            if p < p_end and indices[p] == f:
-                a = data[p]
-                p += 1
-            if r < r_end and indices[r] == f:
-                b = data[r]
-                r += 1
-            union += 1
-            if _wants_number(a, b, categorical[f], line):
-                needed += 1
-        offsets[t + 1] = offsets[t] + needed
-    return offsets, union
-
-
-@kernel
-def _fill_sparse(
-    X: SparseRows, pairs: Pairs, numbers: np.ndarray, start: int, stop: int, new: SparseRows
-) -> None:
-    """Fill the new rows ``start`` to ``stop``, each from the end of the one before."""
-    data, indices, indptr = X
-    seeds, references, categorical, line = pairs
-    position, end = 0, new.indptr[start]
-    for t in range(start, stop):
-        p, p_end = indptr[seeds[t]], indptr[seeds[t] + 1]
-        r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        along = 0.0
-        if line:
-            along = numbers[position]
-            position += 1
-        while p < p_end or r < r_end:
-            f = min(
-                indices[p] if p < p_end else _NO_COLUMN,
-                indices[r] if r < r_end else _NO_COLUMN,
-            )
-            a = b = 0.0
-            if p < p_end and indices[p] == f:
-                a = data[p]
-                p += 1
-            if r < r_end and indices[r] == f:
-                b = data[r]
-                r += 1
-            u = along
-            if _wants_number(a, b, categorical[f], line):
-                u = numbers[position]
-                position += 1
-            value = _between(a, b, u, categorical[f])
-            if value != 0:
-                new.data[end] = value
-                new.indices[end] = f
-                end += 1
-        new.indptr[t + 1] = end
