@@ -70,7 +70,8 @@ from scipy.special import expit, logit
 
 from labelance.datasets import load_dataset, make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.ensemble import EMLS
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.metrics import label_areas, macro_f1
@@ -248,7 +249,11 @@ def candidates(bags: Bags, Y: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.
             w = np.where(m >= 2, rule(m), 0.0)
             variants[f"{kind} {weight}"] = tuple(s + w * (p - s) for s, p in zip(first, second))
     for name, (seen, out, unseen) in variants.items():
-        yield f"{name} train", unseen, best_thresholds(sp.csr_array(Y), seen, search="grid")
+        yield (
+            f"{name} train",
+            unseen,
+            search_thresholds(ScoredRows.of(sp.csr_array(Y), seen), search="grid").own,
+        )
         yield f"{name} oob", unseen, find_thresholds(known, out).thresholds
 
 

@@ -22,7 +22,7 @@ from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.decisions._calibration import fit_calibrators
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
-from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 
@@ -42,12 +42,12 @@ def figures(data: MultiLabelDataset, trees: int) -> tuple[np.ndarray, np.ndarray
         known = out_of_bag_scores(forest, validate_data(X[train], Y[train], caller="benchmark"))
         seen, scores = label_scores(forest, X[train]), label_scores(forest, X[test])
         Y_known, Y_test = sp.csr_array(Y[train][known.rows]), Y[test]
-        own = best_thresholds(Y_known, known.scores)
+        own = search_thresholds(ScoredRows.of(Y_known, known.scores)).own
         common = pooled_threshold(ScoredRows.of(Y_known, known.scores), own)
         n_positive = np.asarray(Y_known.sum(axis=0))
         cuts = (
             0.5,
-            best_thresholds(sp.csr_array(Y[train]), seen),
+            search_thresholds(ScoredRows.of(sp.csr_array(Y[train]), seen)).own,
             own,
             common,
             shrink_thresholds(own, common, n_positive, 5),

@@ -23,7 +23,8 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import MultiLabelDataset, load_dataset, make_multilabel_imbalanced
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.ensemble import EMLS
 from labelance.learners import COCOA, ECCRU3, BinaryRelevance, CalibratedLabelRanking, MLkNN, RAkEL
 from labelance.metrics import label_areas, macro_f1
@@ -144,9 +145,9 @@ def stack(bags: Bags, Y: np.ndarray, C: float) -> tuple[np.ndarray, ...]:
 def thresholds(Y: np.ndarray, judged: np.ndarray, train: Any, out: Any) -> dict[str, np.ndarray]:
     """Return thresholds for F by every rule of the protocol."""
     Y_out = Y[judged]
-    on_train = best_thresholds(sp.csr_array(Y), train, search="grid")
-    on_out = best_thresholds(sp.csr_array(Y_out), out, search="grid")
-    exact = best_thresholds(sp.csr_array(Y_out), out)
+    on_train = search_thresholds(ScoredRows.of(sp.csr_array(Y), train), search="grid").own
+    on_out = search_thresholds(ScoredRows.of(sp.csr_array(Y_out), out), search="grid").own
+    exact = search_thresholds(ScoredRows.of(sp.csr_array(Y_out), out)).own
     n_positive = Y_out.sum(axis=0)
     trust = n_positive / (n_positive + PRIOR)
     ranked = -np.sort(-out, axis=0)

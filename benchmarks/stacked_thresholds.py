@@ -25,7 +25,7 @@ from scipy.stats import rankdata
 
 from labelance.decisions._calibration import fit_calibrators
 from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
 from labelance.ensemble import EMLS, StackedBagging
 from labelance.metrics import macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold
@@ -42,12 +42,12 @@ def decisions(model: StackedBagging, train: Rows, test: Rows) -> dict[str, np.nd
     judged = np.flatnonzero(~np.isnan(model.oob_decision_function_[:, 0]))
     Y, out = sp.csr_array(train.Y[judged]), model.oob_decision_function_[judged]
     seen, unseen = (model.predict_proba(of.X) for of in (train, test))
-    own = best_thresholds(Y, out)
+    own = search_thresholds(ScoredRows.of(Y, out)).own
     common = pooled_threshold(ScoredRows.of(Y, out), own)
     n_positive = np.asarray(Y.sum(axis=0)).ravel()
     shrunk = np.minimum(shrink_thresholds(own, common, n_positive, 5), 2.0)
     cuts = {
-        "train": best_thresholds(sp.csr_array(train.Y), seen, search="grid"),
+        "train": search_thresholds(ScoredRows.of(sp.csr_array(train.Y), seen), search="grid").own,
         "pooled": np.full(len(own), common),
         "shrunk": shrunk,
         "half F": half_of_best_f1(Y, out),
@@ -69,7 +69,9 @@ def half_of_best_f1(Y: sp.csr_array, out: np.ndarray) -> np.ndarray:
 
     For probabilities it is the threshold of the best F (Lipton, Elkan and Naryanaswamy 2014).
     """
-    best = macro_f1(Y, out >= best_thresholds(Y, out), average=None, zero_division=0)
+    best = macro_f1(
+        Y, out >= search_thresholds(ScoredRows.of(Y, out)).own, average=None, zero_division=0
+    )
     count = np.asarray(Y.sum(axis=0)).ravel()
     trust = count / (count + PRIOR)
     return (trust * best + (1 - trust) * best[count > 0].mean()) / 2

@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -369,6 +370,8 @@ def why_all_known(estimator: Any) -> str | None:
     if isinstance(estimator, Pipeline):
         reasons = (_why_step_needs_all(step) for _, step in estimator.steps[:-1])
         return next(filter(None, reasons), None) or why_all_known(estimator.steps[-1][1])
+    if isinstance(estimator, FrozenEstimator):
+        return None  # it learns nothing here
     if isinstance(estimator, BaseMultiLabelClassifier):
         return estimator._why_all_known()
     name = type(estimator).__name__

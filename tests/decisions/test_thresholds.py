@@ -31,7 +31,7 @@ from labelance.decisions import (
 )
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import has_bags
-from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
 from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance
@@ -55,7 +55,9 @@ def test_a_forest_is_tuned_on_its_own_out_of_bag_scores(data):
     X, y = data
     model = LabelThresholds(FOREST, shrinkage=0).fit(X, y)
     known = clone(FOREST).set_params(oob_score=True).fit(X, y).oob_decision_function_[:, 1]
-    assert_array_equal(model.thresholds_, best_thresholds(sp.csr_array(y), known))
+    assert_array_equal(
+        model.thresholds_, search_thresholds(ScoredRows.of(sp.csr_array(y), known)).own
+    )
 
 
 @pytest.mark.slow
@@ -70,7 +72,7 @@ def test_every_label_may_have_a_forest_or_bags_of_its_own(data, wrap, inner):
         one = clone(inner).set_params(oob_score=True).fit(X, y[:, j])
         known = one.oob_decision_function_[:, [1]]
         rows = np.isfinite(known).all(axis=1)
-        own = best_thresholds(sp.csr_array(y[rows][:, [j]]), known[rows])
+        own = search_thresholds(ScoredRows.of(sp.csr_array(y[rows][:, [j]]), known[rows])).own
         assert_array_equal(model.thresholds_[[j]], own)
 
 
@@ -105,7 +107,9 @@ def test_members_without_probabilities_vote(data):
         [one.oob_decision_function_[:, 1] for one in model.estimator_.estimators_]
     )
     rows = np.isfinite(known).all(axis=1)
-    assert_array_equal(model.thresholds_, best_thresholds(sp.csr_array(y[rows]), known[rows]))
+    assert_array_equal(
+        model.thresholds_, search_thresholds(ScoredRows.of(sp.csr_array(y[rows]), known[rows])).own
+    )
 
 
 def test_an_ensemble_of_ours_behind_transformers_is_tuned_on_folds(data):
@@ -227,7 +231,9 @@ def some_scores(seed):
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
 def test_the_best_precision_with_recall_enough(seed, least):
     y, scores = some_scores(seed)
-    found = best_thresholds(sp.csr_array(y), scores, objective=PrecisionAtRecall(least))
+    found = search_thresholds(
+        ScoredRows.of(sp.csr_array(y), scores), objective=PrecisionAtRecall(least)
+    ).own
     for j in range(3):
         all_of = {t: precision_recall(y[:, j], scores[:, j], t) for t in [*scores[:, j], np.inf]}
         best = max(p for p, r in all_of.values() if r >= least)
@@ -240,7 +246,9 @@ def test_the_best_precision_with_recall_enough(seed, least):
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0.5, 0.8, 1]))
 def test_the_best_recall_with_precision_enough(seed, least):
     y, scores = some_scores(seed)
-    found = best_thresholds(sp.csr_array(y), scores, objective=RecallAtPrecision(least))
+    found = search_thresholds(
+        ScoredRows.of(sp.csr_array(y), scores), objective=RecallAtPrecision(least)
+    ).own
     for j in range(3):
         all_of = {t: precision_recall(y[:, j], scores[:, j], t) for t in [*scores[:, j], np.inf]}
         best = max(r for p, r in all_of.values() if p >= least)
@@ -254,7 +262,9 @@ def test_the_best_recall_with_precision_enough(seed, least):
 def test_the_least_cost_by_a_matrix_for_every_label(seed):
     y, scores = some_scores(seed)
     costs = np.random.default_rng(seed).integers(-2, 10, size=(3, 2, 2))
-    found = best_thresholds(sp.csr_array(y), scores, objective=CostMatrix(costs))
+    found = search_thresholds(
+        ScoredRows.of(sp.csr_array(y), scores), objective=CostMatrix(costs)
+    ).own
 
     def cost(j, t):
         tp, fp, fn, tn = counts_at(y[:, j], scores[:, j], t)
@@ -390,7 +400,7 @@ def test_shrinkage_weighs_own_and_common_threshold_by_rows():
 def test_the_common_threshold_is_the_best_for_all_labels_alike(seed):
     y, scores = some_scores(seed)
     Y = sp.csr_array(y)
-    own = best_thresholds(Y, scores)
+    own = search_thresholds(ScoredRows.of(Y, scores)).own
 
     def mean_f(t):
         return np.mean(

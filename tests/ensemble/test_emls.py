@@ -24,7 +24,8 @@ from sklearn.utils import get_tags
 from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
-from labelance.decisions._search import GRID, best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import GRID, search_thresholds
 from labelance.ensemble import EMLS, EMLSOL, StackedBagging, draw_training_sets
 from labelance.exceptions import (
     FeatureScaleWarning,
@@ -175,7 +176,7 @@ def test_exact_thresholds_are_the_largest_of_the_best(seed, levels):
     rng = np.random.default_rng(seed)
     Y = rng.random((30, 3)) < [0.1, 0.5, 0.9]
     scores = rng.integers(levels + 1, size=(30, 3)) / levels
-    found = best_thresholds(sp.csr_array(Y), scores)
+    found = search_thresholds(ScoredRows.of(sp.csr_array(Y), scores)).own
     for j in range(3):
         if not Y[:, j].any():
             assert found[j] == np.inf
@@ -193,8 +194,8 @@ def test_the_first_best_of_the_grid_wins_and_exact_is_no_worse(seed):
     Y = rng.random((30, 3)) < [0.2, 0.5, 0.9]
     Y[0] = True
     scores = rng.integers(1, 21, size=(30, 3)) / 20
-    found = best_thresholds(sp.csr_array(Y), scores, search="grid")
-    exact = best_thresholds(sp.csr_array(Y), scores)
+    found = search_thresholds(ScoredRows.of(sp.csr_array(Y), scores), search="grid").own
+    exact = search_thresholds(ScoredRows.of(sp.csr_array(Y), scores)).own
     for j in range(3):
         values = [f_slowly(Y[:, j], scores[:, j], t) for t in GRID]
         assert found[j] == GRID[int(np.argmax(values))]
@@ -204,14 +205,14 @@ def test_the_first_best_of_the_grid_wins_and_exact_is_no_worse(seed):
 def test_the_worked_example_of_the_specification():
     y = np.array([1, 0, 1, 0, 0, 1])[:, None]
     scores = np.array([0.9, 0.8, 0.8, 0.3, 0.2, 0.1])[:, None]
-    assert best_thresholds(sp.csr_array(y), scores)[0] == 0.8
+    assert search_thresholds(ScoredRows.of(sp.csr_array(y), scores)).own[0] == 0.8
 
 
 def test_a_hopeless_label_keeps_one_half_or_the_programs_zero():
     Y, scores = sp.csr_array(np.array([[1], [0]])), np.array([[0.0], [0.9]])
     with pytest.warns(UndefinedLabelWarning):
-        assert best_thresholds(Y, scores, search="grid")[0] == 0.5
-    assert best_thresholds(Y, scores, search="grid", variant="mulan")[0] == 0
+        assert search_thresholds(ScoredRows.of(Y, scores), search="grid").own[0] == 0.5
+    assert search_thresholds(ScoredRows.of(Y, scores), search="grid", variant="mulan").own[0] == 0
 
 
 def test_a_hopeless_label_is_named(data):

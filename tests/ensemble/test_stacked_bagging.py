@@ -23,7 +23,7 @@ from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
-from labelance.decisions._search import best_thresholds, pooled_threshold, shrink_thresholds
+from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.ensemble._second_level import SecondLevel, second_level_weights
@@ -454,18 +454,23 @@ def test_thresholds_come_from_out_of_bag_scores(data):
     scores = model.oob_decision_function_[judged]
     known = sp.csr_array(Y[judged])
     assert_array_equal(model.thresholds_, find_thresholds(known, scores).thresholds)
-    own = best_thresholds(known, scores)
+    own = search_thresholds(ScoredRows.of(known, scores)).own
     pooled = pooled_threshold(ScoredRows.of(known, scores), own)
     common = clone(model).set_params(shrink_to="pooled").fit(X, Y)
     assert_allclose(
         common.thresholds_, shrink_thresholds(own, pooled, Y[judged].sum(axis=0), strength=5)
     )
     exact = clone(model).set_params(shrinkage=0, objective="gmean").fit(X, Y)
-    assert_array_equal(exact.thresholds_, best_thresholds(known, scores, objective="gmean"))
+    assert_array_equal(
+        exact.thresholds_, search_thresholds(ScoredRows.of(known, scores), objective="gmean").own
+    )
     paper = {"threshold_search": "grid", "tune_on": "train", "shrinkage": 0}
     train = clone(model).set_params(**paper).fit(X, Y)
     assert_array_equal(
-        train.thresholds_, best_thresholds(sp.csr_array(Y), model.predict_proba(X), search="grid")
+        train.thresholds_,
+        search_thresholds(
+            ScoredRows.of(sp.csr_array(Y), model.predict_proba(X)), search="grid"
+        ).own,
     )
     assert (clone(model).set_params(objective=None).fit(X, Y).thresholds_ == 0.5).all()
 

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.learners import COCOA, C45Classifier
 from labelance.learners._cocoa import draw_couples, split_couples
 from labelance.learners.tree._problems import expand_problem
@@ -152,12 +153,11 @@ def test_thresholds_maximise_f_on_all_training_rows(search, variant, small):
     X, Y, new = small
     options = {"threshold_search": search, "variant": variant, "random_state": 0}
     learner = COCOA(**options).fit(X, Y)
-    found = best_thresholds(
-        clean(Y[:, :4]),
-        learner.predict_proba(X)[:, :4],
+    found = search_thresholds(
+        ScoredRows.of(clean(Y[:, :4]), learner.predict_proba(X)[:, :4]),
         search=search,
         variant=variant,
-    )
+    ).own
     np.testing.assert_array_equal(learner.thresholds_[:4], found)
     scores = learner.set_params(variant="paper").predict_proba(new)
     np.testing.assert_array_equal(learner.predict(new), scores >= learner.thresholds_)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.learners import ECCRU, ECCRU2, ECCRU3
 from labelance.learners._chains import ChainPlan
 from labelance.learners._eccru import open_labels_by_chain, share_chains
@@ -133,12 +134,11 @@ def test_thresholds_maximise_f_on_all_training_rows(search, variant, estimator, 
     X, Y, new = small
     options = {"threshold_search": search, "variant": variant, "random_state": 0}
     learner = ECCRU3(estimator, n_estimators=2, **options).fit(X, Y)
-    found = best_thresholds(
-        sp.csr_array(Y[:, :4].astype(np.int8)),
-        learner.predict_proba(X)[:, :4],
+    found = search_thresholds(
+        ScoredRows.of(sp.csr_array(Y[:, :4].astype(np.int8)), learner.predict_proba(X)[:, :4]),
         search=search,
         variant=variant,
-    )
+    ).own
     np.testing.assert_array_equal(learner.thresholds_[:4], found)
     expected = learner.predict_proba(new) >= learner.thresholds_
     np.testing.assert_array_equal(learner.predict(new), expected)

@@ -7,7 +7,8 @@ import sklearn
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners import MCE
 from labelance.testing import sampler_data
@@ -166,7 +167,9 @@ def test_thresholds_count_weights_that_the_estimator_does_not_ask_for():
         learner.fit(X, y, sample_weight=weight)
     heard = ~np.isnan(learner.oob_scores_).any(axis=1)
     labels, scores = sp.csr_array(y[heard]), learner.oob_scores_[heard]
-    expected = best_thresholds(labels, scores, objective="gmean", weight=weight[heard])
+    expected = search_thresholds(
+        ScoredRows.of(labels, scores, weight=weight[heard]), objective="gmean"
+    ).own
     np.testing.assert_allclose(learner.thresholds_, expected, atol=1e-8)
 
 

@@ -16,7 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import (
@@ -127,8 +128,10 @@ def test_thresholds_count_weights_as_rows(objective, search):
     Y, scores = (rng.random((120, 3)) < 0.3).astype(np.int8), rng.integers(0, 21, (120, 3)) / 20
     again = np.repeat(np.arange(120), COUNTS)
     options = {"objective": objective, "search": search}
-    weighted = best_thresholds(csr_array(Y), scores, weight=COUNTS.astype(float), **options)
-    repeated = best_thresholds(csr_array(Y[again]), scores[again], **options)
+    weighted = search_thresholds(
+        ScoredRows.of(csr_array(Y), scores, weight=COUNTS.astype(float)), **options
+    ).own
+    repeated = search_thresholds(ScoredRows.of(csr_array(Y[again]), scores[again]), **options).own
     assert_array_equal(weighted, repeated)
 
 

@@ -12,10 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
-from sklearn.base import clone
 
 from labelance._arrays._containers import column_counts
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import (
@@ -28,12 +26,10 @@ from labelance._validation._data import Data
 from labelance._validation._labels import known_cells, take_unknown
 from labelance._validation._predictions import validate_score_table, validate_scores
 from labelance.decisions._held_out import (
-    HeldOutScores,
+    ScoringClassifier,
     check_no_single_label_estimator,
     check_rows_for_folds,
     choose_source,
-    out_of_bag_scores,
-    out_of_fold_scores,
 )
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError
@@ -47,7 +43,7 @@ _HARD = 0.001  # a regression means what it says: 0.002 is another score than 0.
 _COMMON = 5.0  # positives that the common curve is worth
 
 
-class LabelCalibration(WeightedClassifier):
+class LabelCalibration(ScoringClassifier):
     """A classifier whose scores are made probabilities, label by label.
 
     Of the rows that get 0.2 for a label, about a fifth should have it. Boosted trees, forests,
@@ -121,7 +117,6 @@ class LabelCalibration(WeightedClassifier):
     True
     """
 
-    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "method": [StrOptions({"sigmoid", "isotonic"})],
@@ -151,8 +146,8 @@ class LabelCalibration(WeightedClassifier):
         if source == "cv":
             check_rows_for_folds(data.n_samples, instead="the estimator as it is")
         inner = self._weights_of_estimator(weight)
-        self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-        known = self._held_out_scores(source, data, inner)
+        self._fit_estimator(data, inner)
+        known = self._held_out(source, data, inner, as_generator(self.random_state))
         part = take_weights(weight, known.rows)
         self.calibrated_by_, self._maps = fit_calibrators(
             data.Y[known.rows],
@@ -163,17 +158,8 @@ class LabelCalibration(WeightedClassifier):
             min_class_count=self.min_class_count,
         )
 
-    def _why_all_known(self) -> str | None:
-        return why_all_known(self.estimator)
-
-    def _held_out_scores(self, source: str, data: Data, weight: Weights) -> HeldOutScores:
-        if source == "oob":
-            return out_of_bag_scores(self.estimator_, data)
-        rng = as_generator(self.random_state)
-        return out_of_fold_scores(lambda _: clone(self.estimator), data, weight, rng, self._schema)
-
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        scores = np.array(inner_scores(self.estimator_, clean, X, self._schema), dtype=float)
+        scores = np.array(super()._scores(clean, X), dtype=float)
         for labels, found in self._maps:
             scores[:, labels] = found(scores[:, labels])
         return scores

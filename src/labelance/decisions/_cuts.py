@@ -110,6 +110,11 @@ class ScoredRows(NamedTuple):
         """Return how many rows have each label, or their weight."""
         return self.Y.sum(axis=0) if self.weight is None else self.weight @ self.Y
 
+    def vary(self) -> np.ndarray:
+        """Say of every label whether the rows in which it is known disagree on it."""
+        n_known = self.Y.shape[0] - _counts_of(self.unknown)
+        return (_counts_of(self.Y) > 0) & (_counts_of(self.Y) < n_known)
+
     def is_certain(self, label: int) -> bool:
         """Say whether every row in which a label is known has it."""
         n_known = self.Y.shape[0] - len(_rows_of(self.unknown, label))
@@ -174,6 +179,10 @@ def _rows_of(table: sp.csc_array | None, column: int) -> np.ndarray:
     if table is None:
         return np.zeros(0, dtype=np.intp)
     return table.indices[table.indptr[column] : table.indptr[column + 1]]
+
+
+def _counts_of(table: sp.csc_array | None) -> Any:
+    return 0 if table is None else np.diff(table.indptr)
 
 
 def _plain_cuts(scores: np.ndarray, positive: np.ndarray, *, monotone: bool) -> Cuts:

@@ -8,13 +8,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
@@ -24,18 +22,17 @@ from labelance._validation._predictions import Scored
 from labelance.decisions._budget import Utility, decide_within_budget
 from labelance.decisions._guarantee import Guarantees, TooFew, find_recall_thresholds
 from labelance.decisions._held_out import (
+    ScoringClassifier,
     check_no_single_label_estimator,
     check_rows_for_folds,
     choose_source,
-    out_of_bag_scores,
-    out_of_fold_scores,
 )
 from labelance.model_selection._splitters import assign_folds, strata
 
 _SHARE = [Interval(Real, 0, 1, closed="neither")]
 
 
-class RecallGuarantee(WeightedClassifier):
+class RecallGuarantee(ScoringClassifier):
     """A classifier whose recall of every label is guaranteed.
 
     By default the estimator learns from one part of the rows, and the thresholds are found on the
@@ -100,7 +97,6 @@ class RecallGuarantee(WeightedClassifier):
     (400, 10)
     """
 
-    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "recall": _SHARE,
@@ -144,11 +140,6 @@ class RecallGuarantee(WeightedClassifier):
             self.guarantees_ = self._estimate(self.tune_on, data, inner, rng)
         self.thresholds_ = self.guarantees_.thresholds
 
-    def _why_all_known(self) -> str | None:
-        # A frozen estimator learns nothing here: only thresholds look at labels.
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        return None if frozen else why_all_known(self.estimator)
-
     def _split(self, data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows to learn from and those to calibrate on."""
         check_rows_for_folds(
@@ -169,8 +160,7 @@ class RecallGuarantee(WeightedClassifier):
         """Fit on some rows, and calibrate on others; a frozen estimator has none to fit on."""
         self._check_no_impossible(data.take(rest))
         learned = data.take(train) if len(train) else data
-        part = take_weights(weight, train)
-        self.estimator_ = fit_inner(clone(self.estimator), learned, part)
+        self._fit_estimator(learned, take_weights(weight, train))
         reference = None
         if self.too_few == "pool" and len(train):
             learned_from = mark_unknown(data.Y[train], take_unknown(data.unknown, train))
@@ -189,13 +179,8 @@ class RecallGuarantee(WeightedClassifier):
         if source == "cv":
             check_rows_for_folds(data.n_samples, instead='tune_on="split"')
         self._check_no_impossible(data)
-        self.estimator_ = fit_inner(clone(self.estimator), data, weight)
-        if source == "oob":
-            known = out_of_bag_scores(self.estimator_, data)
-        else:
-            known = out_of_fold_scores(
-                lambda _: clone(self.estimator), data, weight, rng, self._schema
-            )
+        self._fit_estimator(data, weight)
+        known = self._held_out(source, data, weight, rng)
         found = self._find(data, known.rows, known.scores)
         how = "out of bag" if source == "oob" else "out of fold"
         reasons = (
@@ -221,14 +206,11 @@ class RecallGuarantee(WeightedClassifier):
     def _scores_of(self, data: Data, rows: np.ndarray) -> np.ndarray:
         return self._scores(data.X[rows], take_rows(data.features.container.native, rows))
 
-    def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return inner_scores(self.estimator_, clean, X, self._schema)
-
     def _thresholds(self) -> np.ndarray:
         return self.thresholds_
 
 
-class BudgetClassifier(WeightedClassifier):
+class BudgetClassifier(ScoringClassifier):
     """A classifier that decides all rows of a batch together, within a budget.
 
     ``predict`` gives the probabilities of the estimator to :func:`decide_within_budget`.
@@ -277,7 +259,6 @@ class BudgetClassifier(WeightedClassifier):
     np.int64(2)
     """
 
-    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "per_row": [Interval(Integral, 1, None, closed="left"), None],
@@ -313,12 +294,7 @@ class BudgetClassifier(WeightedClassifier):
         # A budget that a single row cannot keep is impossible: raise before anything is fitted.
         self._decide(np.full((1, data.Y.shape[1]), 0.5))
         self._seen = column_counts(data.Y) > 0
-        inner = self._weights_of_estimator(weight)
-        self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-
-    def _why_all_known(self) -> str | None:
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        return None if frozen else why_all_known(self.estimator)
+        self._fit_estimator(data, self._weights_of_estimator(weight))
 
     def _decide(self, proba: np.ndarray) -> np.ndarray:
         found = decide_within_budget(
@@ -331,9 +307,6 @@ class BudgetClassifier(WeightedClassifier):
             random_state=self._seed,
         )
         return found.y.toarray()
-
-    def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return inner_scores(self.estimator_, clean, X, self._schema)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         # Some learners smooth the scores of labels that no row had, which would decide for them.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectorMixin, VarianceThreshold
 from sklearn.multiclass import OneVsRestClassifier
@@ -16,7 +16,13 @@ from sklearn.utils import check_array, get_tags
 
 from labelance._arrays._cells import iterate_columns
 from labelance._arrays._open import take_rows
-from labelance._classifier import BaseMultiLabelClassifier, fit_inner, inner_scores
+from labelance._classifier import (
+    BaseMultiLabelClassifier,
+    WeightedClassifier,
+    fit_inner,
+    inner_scores,
+    why_all_known,
+)
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
@@ -33,6 +39,41 @@ class HeldOutScores(NamedTuple):
     rows: np.ndarray
     scores: np.ndarray
     folds: np.ndarray | None = None
+
+
+class ScoringClassifier(WeightedClassifier):
+    """Base of classifiers that make something of the scores of an estimator inside."""
+
+    _needs_only_rows: ClassVar[bool] = True
+    estimator_: Any
+
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator)
+
+    def _fit_estimator(self, data: Data, weight: Weights) -> None:
+        self.estimator_ = fit_inner(clone(self.estimator), data, weight)
+
+    def _held_out(
+        self,
+        source: str,
+        data: Data,
+        weight: Weights,
+        rng: np.random.Generator,
+        make: Callable[[np.random.Generator], Any] | None = None,
+    ) -> HeldOutScores:
+        """Return scores of training rows: out of bag, of folds, or by what has learned from them.
+
+        ``make`` gives the models of folds, which are the estimators unless it is given.
+        """
+        if source == "oob":
+            return out_of_bag_scores(self.estimator_, data)
+        if source == "cv":
+            make = make or (lambda _: clone(self.estimator))
+            return out_of_fold_scores(make, data, weight, rng, self._schema)
+        return training_scores(self, data)
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        return inner_scores(self.estimator_, clean, X, self._schema)
 
 
 def choose_source(asked: ScoreSource, estimator: Any) -> ScoreSource:

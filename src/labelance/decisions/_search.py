@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from labelance._validation._arguments import (
     validate_weights,
 )
 from labelance._validation._categorical import name_columns
-from labelance._validation._labels import count_known, take_unknown
+from labelance._validation._labels import take_unknown
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._cuts import Counts, Cuts, ScoredRows, round_weights
 from labelance.decisions._held_out import CV_FOLDS
@@ -132,33 +132,46 @@ def find_thresholds(
     array([[1, 0]])
     """
     check_n_jobs(n_jobs)
+    caller = arg("find_thresholds")
     scored = validate_scores(
-        y_true,
-        y_score,
-        caller=arg("find_thresholds"),
-        needs_all=None,
-        sparse=True,
-        label_names=label_names,
+        y_true, y_score, caller=caller, needs_all=None, sparse=True, label_names=label_names
     )
     n, n_labels = scored.Y.shape
-    rows, weight = validate_weights(sample_weight, n, caller=arg("find_thresholds"))
+    if objective != "micromacro":
+        check_no_impossible_objective(objective, n_labels)
+    rows, weight = validate_weights(sample_weight, n, caller=caller)
     data = ScoredRows.of(scored.Y, scored.scores, scored.unknown)
     if rows is not None:
         data = data.take(rows)
     data = data._replace(weight=round_weights(weight))
+    return explain_thresholds(
+        data,
+        scored.names,
+        objective=objective,
+        shrinkage=shrinkage,
+        shrink_to=shrink_to,
+        n_jobs=n_jobs,
+    )
+
+
+def explain_thresholds(
+    data: ScoredRows,
+    names: tuple[Any, ...] | None,
+    *,
+    objective: Objective | Literal["micromacro"],
+    **options: Any,
+) -> Thresholds:
+    """Search thresholds on clean rows, and say of each what it finds and why it is what it is."""
     if objective == "micromacro":
         own = values = _micromacro(data)
         objective = "f1"
     else:
-        check_no_impossible_objective(objective, n_labels)
-        own, values = search_thresholds(
-            data, objective=objective, shrinkage=shrinkage, shrink_to=shrink_to, n_jobs=n_jobs
-        )
+        own, values = search_thresholds(data, objective=objective, **options)
         if isinstance(objective, (str, FBeta)):
-            values[[data.is_certain(label) for label in range(n_labels)]] = -np.inf
+            values[[data.is_certain(label) for label in range(len(values))]] = -np.inf
     counts = [data.counts_at(label, value) for label, value in enumerate(values)]
-    reasons = [_reason(data, *line) for line in zip(range(n_labels), counts, own, values)]
-    return Thresholds.describe(values, counts, reasons, scored.names, objective)
+    reasons = [_reason(data, *line) for line in zip(range(len(values)), counts, own, values)]
+    return Thresholds.describe(values, counts, reasons, names, objective)
 
 
 def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: float) -> str:
@@ -176,46 +189,11 @@ def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: flo
     return f"{best}; finds no positive here" if counts.hits == 0 else best
 
 
-def training_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    *,
-    unknown: sp.csr_array | None = None,
-    **options: Any,
-) -> np.ndarray:
-    """Return the thresholds of the largest F on training rows, as COCOA and ECCRU use them.
+class Searched(NamedTuple):
+    """The threshold of every label that is best for it alone, and it shrunk."""
 
-    Labels that all known rows agree on have 0.5: their score is 0 or 1 for every row.
-    """
-    thresholds = best_thresholds(Y, scores, unknown=unknown, **options)
-    counts = column_counts(Y)
-    thresholds[(counts == 0) | (counts == count_known(Y, unknown))] = 0.5
-    return thresholds
-
-
-def tune_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    *,
-    unknown: sp.csr_array | None = None,
-    weight: Weights = None,
-    **options: Any,
-) -> np.ndarray:
-    """Return the best threshold of every label, shrunk as `search_thresholds` does."""
-    return search_thresholds(ScoredRows.of(Y, scores, unknown, weight), **options)[1]
-
-
-def best_thresholds(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    *,
-    unknown: sp.csr_array | None = None,
-    weight: Weights = None,
-    **options: Any,
-) -> np.ndarray:
-    """Return the threshold of every label that is best for it alone."""
-    data = ScoredRows.of(Y, scores, unknown, weight)
-    return search_thresholds(data, shrinkage=0, **options)[0]
+    own: np.ndarray
+    shrunk: np.ndarray
 
 
 def search_thresholds(
@@ -228,7 +206,7 @@ def search_thresholds(
     shrink_to: ShrinkTo = "auto",
     names: tuple[Any, ...] | None = None,
     n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Searched:
     """Return for every label the threshold t that does best with ``score >= t``, and it shrunk.
 
     Parameters
@@ -279,7 +257,7 @@ def search_thresholds(
     if target == "pooled" and strength > 0:
         pooled = pooled_threshold(data, own, objective)
         shrunk = shrink_thresholds(own, pooled, data.n_positive(), strength)
-    return own, shrunk
+    return Searched(own, shrunk)
 
 
 def _choose_shrinkage(
@@ -405,11 +383,9 @@ def threshold_spread(
     scores: np.ndarray,
     folds: np.ndarray | None = None,
     *,
-    objective: Objective = "f1",
-    search: ThresholdSearch = "exact",
-    variant: Variant = "paper",
     unknown: sp.csr_array | None = None,
     weight: Weights = None,
+    **options: Any,
 ) -> np.ndarray:
     """Return the standard deviation of the thresholds found on each fold alone.
 
@@ -425,15 +401,8 @@ def threshold_spread(
         warnings.simplefilter("ignore", UndefinedLabelWarning)
         for fold in range(CV_FOLDS):
             rows = np.flatnonzero(folds == fold)
-            own = best_thresholds(
-                Y[rows],
-                scores[rows],
-                objective=objective,
-                search=search,
-                variant=variant,
-                unknown=take_unknown(unknown, rows),
-                weight=take_weights(weight, rows),
-            )
+            part = take_unknown(unknown, rows), take_weights(weight, rows)
+            own = search_thresholds(ScoredRows.of(Y[rows], scores[rows], *part), **options).own
             seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)
             found[fold, seen] = own[seen]
     enough = np.isfinite(found).sum(axis=0) > 1

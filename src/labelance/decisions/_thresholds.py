@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
+from labelance._classifier import WeightedClassifier
 from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,
+    ScoringClassifier,
     check_no_single_label_estimator,
     check_rows_for_folds,
     choose_source,
-    out_of_bag_scores,
-    out_of_fold_scores,
-    training_scores,
 )
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import (
@@ -34,8 +32,8 @@ from labelance.decisions._search import (
     ShrinkTo,
     ThresholdSearch,
     Variant,
+    search_thresholds,
     threshold_spread,
-    tune_thresholds,
 )
 
 # Parameters of all classifiers that find thresholds for an objective.
@@ -81,28 +79,29 @@ class ThresholdRule:
         if self.objective is None:
             return FoundThresholds(np.full(n_labels, 0.5), np.zeros(n_labels))
         known = score(self.source)
-        Y = data.Y[known.rows]
+        Y, unknown = data.Y[known.rows], take_unknown(data.unknown, known.rows)
+        part = take_weights(weight, known.rows)
         options: dict[str, Any] = {
             "objective": self.objective,
             "search": self.search,
             "variant": self.variant,
-            "unknown": take_unknown(data.unknown, known.rows),
-            "weight": take_weights(weight, known.rows),
         }
-        values = tune_thresholds(
-            Y,
-            known.scores,
+        values = search_thresholds(
+            ScoredRows.of(Y, known.scores, unknown, part),
             shrinkage=self.shrinkage,
             shrink_to=self.shrink_to,
             names=data.labels.names,
             **options,
-        )
+        ).shrunk
         if self.source == "train":
             return FoundThresholds(values, np.full(n_labels, np.nan))
-        return FoundThresholds(values, threshold_spread(Y, known.scores, known.folds, **options))
+        spread = threshold_spread(
+            Y, known.scores, known.folds, unknown=unknown, weight=part, **options
+        )
+        return FoundThresholds(values, spread)
 
 
-class LabelThresholds(WeightedClassifier):
+class LabelThresholds(ScoringClassifier):
     """A classifier with a threshold of its own for every label.
 
     Rare labels get small scores from most learners, so a common threshold of 0.5 hardly
@@ -176,7 +175,6 @@ class LabelThresholds(WeightedClassifier):
     (10,)
     """
 
-    _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         **TUNING,
@@ -204,9 +202,6 @@ class LabelThresholds(WeightedClassifier):
         self.variant = variant
         self.random_state = random_state
 
-    def _why_all_known(self) -> str | None:
-        return why_all_known(self.estimator)
-
     def _rule(self) -> ThresholdRule:
         source = self.tune_on
         if self.objective is not None:
@@ -225,25 +220,14 @@ class LabelThresholds(WeightedClassifier):
         rule = self._rule()
         rule.check_no_impossible(data)
         rng = as_generator(self.random_state)
-        inner = self._weights_of_estimator(weight)
-        self.estimator_ = fit_inner(clone(self.estimator), data, inner)
-        found = rule.find(data, weight, partial(self._held_out_scores, data, weight, rng))
+        self._fit_estimator(data, self._weights_of_estimator(weight))
+        found = rule.find(
+            data, weight, lambda source: self._held_out(source, data, weight, rng, self._untuned)
+        )
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
-
-    def _held_out_scores(
-        self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
-    ) -> HeldOutScores:
-        if source == "oob":
-            return out_of_bag_scores(self.estimator_, data)
-        if source == "cv":
-            return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
-        return training_scores(self, data)
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)
-
-    def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return inner_scores(self.estimator_, clean, X, self._schema)
 
     def _thresholds(self) -> np.ndarray:
         return self.thresholds_

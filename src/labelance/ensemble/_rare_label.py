@@ -15,8 +15,9 @@ from labelance._utils._messages import show_names
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
+from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
-from labelance.decisions._search import SHRINKING, Shrinkage, find_thresholds
+from labelance.decisions._search import SHRINKING, Shrinkage, explain_thresholds
 from labelance.decisions._thresholds import TUNING
 from labelance.ensemble._encoding import Tables
 from labelance.ensemble._parts import Model, Task, find_learned, make_tasks
@@ -231,13 +232,12 @@ class RareLabelClassifier(WeightedClassifier):
     def _find_thresholds(self, data: Data, held_out: np.ndarray, weight: Weights) -> None:
         self.decisions_, self.thresholds_ = None, np.full(data.Y.shape[1], 0.5)
         if self.objective is not None:
-            self.decisions_ = find_thresholds(
-                data.labels.table,
-                held_out,
+            even = weight is None or (weight == 1).all()
+            self.decisions_ = explain_thresholds(
+                ScoredRows.of(data.Y, held_out, data.unknown, None if even else weight),
+                data.labels.names,
                 objective=self.objective,
                 shrinkage=self.shrinkage,
-                sample_weight=weight,
-                label_names=data.labels.names,
             )
             self.thresholds_ = self.decisions_.thresholds
 

@@ -14,7 +14,8 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
-from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, training_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, search_thresholds
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
 from labelance.learners._reduction import Rows
@@ -144,15 +145,12 @@ class ECCRU(LearnerWithEstimator):
             label_names=self.label_names_,
             n_jobs=self.n_jobs,
         )
-        self.thresholds_ = training_thresholds(
-            data.Y,
-            self._scores(data.X, X),
-            unknown=data.unknown,
-            search=self.threshold_search,
-            variant=self.variant,
-            weight=weight,
-            names=self.label_names_,
+        rows = ScoredRows.of(data.Y, self._scores(data.X, X), data.unknown, weight)
+        found = search_thresholds(
+            rows, search=self.threshold_search, variant=self.variant, names=self.label_names_
         )
+        # The score of a label that all known rows agree on is 0 or 1 for every row.
+        self.thresholds_ = np.where(rows.vary(), found.own, 0.5)
 
     def _thresholds(self) -> np.ndarray:
         return self.thresholds_

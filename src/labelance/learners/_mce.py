@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labelance._arrays._columns import fill_missing
-from labelance._arrays._containers import column_counts
 from labelance._progress import track
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
@@ -19,7 +18,8 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
 from labelance._validation._labels import Labels, count_known, take_labels, take_unknown
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
@@ -215,13 +215,14 @@ class MCE(LearnerWithEstimator):
         self.oob_scores_[heard] = total[heard] / said[heard, None]
         self.thresholds_ = np.full(total.shape[1], 0.5)
         if len(heard):
-            part, Y = take_weights(weight, heard), labels.Y[heard]
-            unknown = take_unknown(labels.unknown, heard)
-            scores = np.clip(self.oob_scores_[heard], 0, 1)
-            found = best_thresholds(Y, scores, unknown=unknown, objective="gmean", weight=part)
-            ones = column_counts(Y)
-            varies = (ones > 0) & (ones < count_known(Y, unknown))
-            self.thresholds_[varies] = np.clip(found[varies], _EDGE, 1 - _EDGE)
+            rows = ScoredRows.of(
+                labels.Y[heard],
+                np.clip(self.oob_scores_[heard], 0, 1),
+                take_unknown(labels.unknown, heard),
+                take_weights(weight, heard),
+            )
+            found = np.clip(search_thresholds(rows, objective="gmean").own, _EDGE, 1 - _EDGE)
+            self.thresholds_ = np.where(rows.vary(), found, 0.5)
 
     def _encode(self, clean: Any) -> sp.csr_array:
         """Return clean rows as numbers; one kind for all, so that all are projected alike."""

@@ -14,7 +14,8 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import imbalance_report, label_areas, label_scores
@@ -144,7 +145,8 @@ class ThresholdDisplay(Display):
                 "Choose another label, or other rows",
             )
         if threshold is None:
-            threshold = float(best_thresholds(column, scores[:, None])[0])
+            rows = ScoredRows.of(column, scores[:, None])
+            threshold = float(search_thresholds(rows).own[0])
         precision, recall, thresholds = precision_recall_curve(column.toarray().ravel(), scores)
         precision, recall = precision[:-1], recall[:-1]  # the last point has no threshold
         f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-300)

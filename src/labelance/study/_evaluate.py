@@ -33,7 +33,8 @@ from labelance._utils._random import set_random_states
 from labelance._validation._data import Data, validate_data
 from labelance._validation._labels import known_cells, open_clean_labels
 from labelance.decisions import LabelThresholds
-from labelance.decisions._search import best_thresholds
+from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._search import search_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet
 from labelance.ensemble._members import score_members, staged_scores
 from labelance.ensemble._training_sets import Drawing, plan_draws, why_sampler_needs_all
@@ -182,14 +183,12 @@ class SharedEnsemble:
         if method.objective is not None:
             with finding.spent():
                 labels = open_clean_labels(self.fold.Y)
-                thresholds = best_thresholds(
-                    labels.Y,
-                    self.train[size - 1].mean,
-                    unknown=labels.unknown,
+                thresholds = search_thresholds(
+                    ScoredRows.of(labels.Y, self.train[size - 1].mean, labels.unknown),
                     objective=method.objective,
                     search=method.threshold_search,
                     variant=method.variant,
-                )
+                ).own
             predicted = (stage.mean >= thresholds).astype(np.int8)
             finding += self.train[size - 1].cost
         elif size == 1:
