@@ -320,7 +320,7 @@ def test_a_label_that_no_row_has_changes_no_rule():
         ({"per_label": [1, 2]}, "per_label must be"),
         ({"per_label": 1.5}, "per_label must be"),
         ({"total": -1}, "total must be"),
-        ({"utility": "f1"}, "utility must be one of macro_f1"),
+        ({"utility": "f1"}, "utility must be one of 'macro_f1'"),
         ({"mix": 0.5}, "mix needs per_row"),
         ({"mix": 2, "per_row": 1}, "mix must be in"),
         ({"n_restarts": 0, "per_row": 1}, "n_restarts"),
@@ -353,7 +353,7 @@ def test_a_budget_of_more_than_all_cells_is_no_limit(many):
 
 def test_bad_input_of_rules_is_refused(labelled):
     y, p = labelled
-    with pytest.raises(InputError, match="must be macro_f1"):
+    with pytest.raises(InputError, match="must be one of 'macro_f1'"):
         find_budget_rule(y, p, utility="coverage")
     with pytest.raises(InputError, match="shape"):
         find_budget_rule(y, p[:, :2])

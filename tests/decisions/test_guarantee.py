@@ -307,7 +307,7 @@ def test_results_show_labels_by_name(rare):
         ({"recall": 1.0}, "recall must be a number between 0 and 1"),
         ({"recall": True}, "recall must be"),
         ({"confidence": 0}, "confidence must be"),
-        ({"too_few": "guess"}, "too_few of guarantee_recall must be one of"),
+        ({"too_few": "guess"}, "too_few must be one of"),
         ({"y_score": np.full((300, 4), np.nan)}, "NaN"),
         ({"y_score": np.zeros((300, 3))}, "shape"),
     ],

@@ -175,7 +175,7 @@ def test_a_neighborhood_that_does_not_fit_is_refused(indices, came):
 
 @pytest.mark.parametrize("option", [{"variant": "java"}, {"weighting": "mean"}], ids=str)
 def test_an_unknown_option_is_refused(option):
-    with pytest.raises(InputError, match=f"{next(iter(option))} must be 'paper' or"):
+    with pytest.raises(InputError, match=f"{next(iter(option))} must be one of 'paper'"):
         local_distribution(EXAMPLE_L, around(FOUR), **option)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._messages import warn_user
+from labelance._utils._messages import did_you_mean, warn_user
 from labelance.exceptions import IndexMismatchWarning, InputError, arg
 
 Weights = NDArray[np.float64] | None  # of rows; None stands for ones
@@ -124,6 +125,16 @@ def check_positive(name: str, value: Any, *, caller: str) -> int:
             f"Try {arg(name, 5)}",
         )
     return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise unless the parameter ``name`` is one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(
+            f"{arg(name)} must be one of {', '.join(map(repr, choices))}",
+            f"Got {value!r}",
+            f"{did_you_mean(str(value), choices)}Choose one of them",
+        )
 
 
 def is_integer(value: Any) -> bool:

@@ -14,7 +14,7 @@ from labelance._arrays._cells import store_all_cells, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_positive, is_integer
+from labelance._validation._arguments import check_choice, check_positive, is_integer
 from labelance._validation._predictions import open_probabilities, validate_scores
 from labelance.decisions._kernels import improve_rows, take_top
 from labelance.decisions._objectives import ratio
@@ -279,7 +279,7 @@ def decide_within_budget(
     """
     cells, names = _open(y_proba, arg("decide_within_budget"), label_names)
     n, q = cells.shape
-    _check_utility(utility)
+    check_choice("utility", utility, get_args(Utility))
     k = _check_per_row(per_row, q, exactly=exactly)
     caps = _check_per_label(per_label, q)
     most = _check_total(total)
@@ -366,13 +366,7 @@ def find_budget_rule(
         sparse=True,
         label_names=label_names,
     )
-    _check_utility(utility)
-    if utility not in ("macro_f1", "macro_recall", "balanced_accuracy"):
-        raise InputError(
-            f"utility of {caller} must be macro_f1, macro_recall or balanced_accuracy",
-            f"Got {utility!r}",
-            'Try utility="macro_f1"',
-        )
+    check_choice("utility", utility, ("macro_f1", "macro_recall", "balanced_accuracy"))
     k = _check_per_row(per_row, Y.shape[1], exactly=exactly)
     check_positive("max_iter", max_iter, caller=caller)
     counts = _RuleCounts(Y, store_all_cells(p.astype(float, copy=False)), unknown)
@@ -692,14 +686,6 @@ def _open(
     """Return probabilities as stored cells, and the names of labels."""
     p, names = open_probabilities(y_proba, caller=caller, label_names=label_names)
     return store_all_cells(p), names
-
-
-def _check_utility(utility: Any) -> None:
-    if not isinstance(utility, str) or utility not in _CODES:
-        listed = ", ".join(_CODES)
-        raise InputError(
-            f"utility must be one of {listed}", f"Got {utility!r}", "Choose one of them"
-        )
 
 
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:

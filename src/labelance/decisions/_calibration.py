@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import (
     Weights,
+    check_choice,
     check_positive,
     take_weights,
     validate_weights,
@@ -278,8 +279,7 @@ def find_calibration(
     (array([0.47, 0.21]), array([0.27, 0.04]))
     """
     caller = "find_calibration"
-    if method not in ("sigmoid", "isotonic"):
-        raise InputError("method must be 'sigmoid' or 'isotonic'", f"Got {method!r}", "Choose one")
+    check_choice("method", method, get_args(CalibrationMethod))
     check_positive("min_class_count", min_class_count, caller=caller)
     scored = validate_scores(
         y_true, y_score, caller=caller, needs_all=None, label_names=label_names
@@ -501,8 +501,7 @@ class IsotonicSteps:
 
 def fit_isotonic_steps(present: Floats, scores: Floats, weight: Floats | None) -> IsotonicSteps:
     """Fit an increasing function to the cells of every column that weigh something."""
-    w = np.ones((len(scores), 1)) if weight is None else weight.reshape(len(scores), -1)
-    weights = np.broadcast_to(w, scores.shape)
+    weights = np.broadcast_to(_or_ones(weight, len(scores)), scores.shape)
     return IsotonicSteps([_fit_steps(*column) for column in zip(present.T, scores.T, weights.T)])
 
 

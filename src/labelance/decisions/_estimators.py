@@ -206,9 +206,6 @@ class RecallGuarantee(ScoringClassifier):
     def _scores_of(self, data: Data, rows: np.ndarray) -> np.ndarray:
         return self._scores(data.X[rows], take_rows(data.features.container.native, rows))
 
-    def _thresholds(self) -> np.ndarray:
-        return self.thresholds_
-
 
 class BudgetClassifier(ScoringClassifier):
     """A classifier that decides all rows of a batch together, within a budget.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelance._arrays._cells import cells_at_least, iterate_stored, store_all_cells
 from labelance._arrays._containers import stored_values
+from labelance._validation._arguments import check_choice
 from labelance._validation._predictions import validate_probabilities
 from labelance.decisions._kernels import count_best
 from labelance.decisions._objectives import CostMatrix, as_numbers, square_of_beta
@@ -69,12 +70,7 @@ def maximize_expected_f(
     """
     caller = "maximize_expected_f"
     p = validate_probabilities(y_proba, caller=caller, sparse=True)
-    if average not in ("macro", "micro", "samples"):
-        raise InputError(
-            'average must be "macro", "micro" or "samples"',
-            f"Got {average!r}",
-            "Choose one of them",
-        )
+    check_choice("average", average, get_args(FAverage))
     beta2 = _check_beta(beta)
     if joint is not None:
         if average != "samples":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -16,6 +17,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._messages import warn_user
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import (
+    check_choice,
     check_positive,
     check_probability,
     is_integer,
@@ -225,7 +227,7 @@ def find_recall_thresholds(
     """Guarantee the recall of scores that are validated already."""
     caller = arg("guarantee_recall")
     Y, scores, unknown, names = scored
-    _check_choice("too_few", too_few, get_args(TooFew), caller)
+    check_choice("too_few", too_few, get_args(TooFew))
     q = Y.shape[1]
     needed = positives_needed(recall, confidence, q if simultaneous else 1)
     if too_few == "pool" and confidence is not None:
@@ -344,7 +346,7 @@ def guarantee_precision(
     'too few positives: 2, needs 11; never predicted'
     """
     caller = arg("guarantee_precision")
-    _check_choice("missing_labels", missing_labels, ("error", "ignore"), caller)
+    check_choice("missing_labels", missing_labels, ("error", "ignore"))
     Y, scores, unknown, names = validate_scores(
         y_true,
         y_score,
@@ -448,10 +450,9 @@ def limit_alarms(
         chance = stats.betabinom.sf(n_alarms, float(n_rows), rank, size - rank + 1)
         return bool(chance <= delta * (1 + _ROUNDING))
 
-    rank = _last_true(lambda r: is_safe(r, n), n)
+    rank = bisect_left(range(1, n + 1), True, key=lambda rank: not is_safe(rank, n))
     if rank == 0:
-        most = 1 << 40
-        enough = most - _last_true(lambda back: is_safe(1, most - back + 1), most - 1) + 1
+        enough = bisect_left(range(1 << 40), True, lo=1, key=lambda size: is_safe(1, size))
         raise InputError(
             f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need {enough} "
             "reference rows",
@@ -632,28 +633,9 @@ def _observed(
     return value, low, high
 
 
-def _last_true(holds: Any, most: int) -> int:
-    """Return the largest number from 0 to ``most`` up to which a condition holds."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
-
-
 def _miss_probability(confidence: Any, n_labels: int) -> float:
     check_probability("confidence", confidence)
     return float((1 - confidence) / n_labels)
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...], caller: str) -> None:
-    if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise InputError(
-            f"{arg(name)} of {caller} must be one of {listed}",
-            f"Got {value!r}",
-            "Choose one of them",
-        )
 
 
 def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.int64]:

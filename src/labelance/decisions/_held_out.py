@@ -75,6 +75,9 @@ class ScoringClassifier(WeightedClassifier):
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return inner_scores(self.estimator_, clean, X, self._schema)
 
+    def _thresholds(self) -> Any:
+        return getattr(self, "thresholds_", 0.5)
+
 
 def choose_source(asked: ScoreSource, estimator: Any) -> ScoreSource:
     """Return where scores come from: out of bag for "auto" where there are bags, else by folds."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from labelance._validation._arguments import check_probability
-from labelance.decisions._cuts import Counts
 from labelance.decisions._objectives import Objective, objective_of_label, objective_value
 from labelance.decisions._table import ThresholdTable
 
@@ -47,33 +45,6 @@ class Thresholds(ThresholdTable):
     reasons: tuple[str, ...]
     names: tuple[Any, ...] | None
     objective: Any
-
-    @classmethod
-    def describe(
-        cls,
-        thresholds: np.ndarray,
-        counts: Sequence[Counts],
-        reasons: Sequence[str],
-        names: Sequence[Any] | None,
-        objective: Any,
-    ) -> Thresholds:
-        """Put together what is known of every label."""
-        hits, chosen, n_positive, n = (np.array(column) for column in zip(*counts))
-        value = [
-            float(one.value(objective_of_label(objective, label)))
-            for label, one in enumerate(counts)
-        ]
-        return cls(
-            thresholds=thresholds,
-            n_positive=n_positive,
-            n_known=n,
-            n_predicted=chosen,
-            n_found=hits,
-            value=np.array(value),
-            reasons=tuple(reasons),
-            names=None if names is None else tuple(names),
-            objective=objective,
-        )
 
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Return between which values the objective of each label lies with some probability.

@@ -170,8 +170,20 @@ def explain_thresholds(
         if isinstance(objective, (str, FBeta)):
             values[[data.is_certain(label) for label in range(len(values))]] = -np.inf
     counts = [data.counts_at(label, value) for label, value in enumerate(values)]
-    reasons = [_reason(data, *line) for line in zip(range(len(values)), counts, own, values)]
-    return Thresholds.describe(values, counts, reasons, names, objective)
+    hits, chosen, n_positive, n_known = (np.array(column) for column in zip(*counts))
+    earned = [one.value(objective_of_label(objective, j)) for j, one in enumerate(counts)]
+    reasons = (_reason(data, *line) for line in zip(range(len(values)), counts, own, values))
+    return Thresholds(
+        thresholds=values,
+        n_positive=n_positive,
+        n_known=n_known,
+        n_predicted=chosen,
+        n_found=hits,
+        value=np.array(earned, dtype=float),
+        reasons=tuple(reasons),
+        names=None if names is None else tuple(names),
+        objective=objective,
+    )
 
 
 def _reason(data: ScoredRows, label: int, counts: Counts, own: float, value: float) -> str:

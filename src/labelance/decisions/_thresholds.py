@@ -228,6 +228,3 @@ class LabelThresholds(ScoringClassifier):
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)
-
-    def _thresholds(self) -> np.ndarray:
-        return self.thresholds_

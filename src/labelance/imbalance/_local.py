@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from labelance._arrays._containers import column_counts, device_of
 from labelance._utils._kernel import kernel
 from labelance._utils._notebook import draw_result
+from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local_tensor import TypedCells, measure_cells
@@ -384,8 +385,8 @@ def local_distribution(
     >>> LabelType(local.types[0, 0]).name
     'BORDERLINE'
     """
-    _check_choice("variant", variant, Variant)
-    _check_choice("weighting", weighting, Weighting)
+    check_choice("variant", variant, get_args(Variant))
+    check_choice("weighting", weighting, get_args(Weighting))
     labels = validate_labels(y, caller="local_distribution", needs_all=None)
     neighbors = _open_neighbors(neighborhood, labels.Y.shape[0])
     return find_local_distribution(labels.Y, neighbors, variant, weighting, labels.unknown)
@@ -529,9 +530,3 @@ def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     locked = indices.astype(np.int64, copy=False).view()
     locked.flags.writeable = False
     return locked
-
-
-def _check_choice(name: str, value: str, choices: Any) -> None:
-    if value not in get_args(choices):
-        among = " or ".join(repr(choice) for choice in get_args(choices))
-        raise InputError(f"{name} must be {among}", f"Got {value!r}", "Choose one of these")

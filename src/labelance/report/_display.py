@@ -60,12 +60,3 @@ def find_label(label: Any, names: Sequence[Any], caller: str) -> int:
 
 def rarest_label(labels: Labels) -> int:
     return int(rarest_first(column_counts(labels.Y))[0])
-
-
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(
-            f"{name} must be one of {', '.join(map(repr, choices))}",
-            f"Got {value!r}",
-            f"{did_you_mean(value, choices)}Choose one of them",
-        )

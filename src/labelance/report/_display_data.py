@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
+from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile, LabelType, profile
@@ -17,7 +18,6 @@ from labelance.imbalance._measures import rarest_first
 from labelance.report._before_after import Resampling, open_resampling
 from labelance.report._display import (
     Display,
-    check_choice,
     find_label,
     name_labels,
     write_numbers,

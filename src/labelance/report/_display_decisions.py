@@ -9,11 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._validation._arguments import check_choice
 from labelance._validation._predictions import check_k, validate_scores
 from labelance.decisions import Guarantees, decide_within_budget
 from labelance.metrics import coverage_at_k, macro_f1_at_k, macro_recall_at_k
 from labelance.metrics._classification import count_confusion
-from labelance.report._display import Display, check_choice, write_numbers
+from labelance.report._display import Display, write_numbers
 from labelance.report._figures import BLUE, ORANGE
 
 UtilityAtK = Literal["macro_f1", "macro_recall", "coverage"]

@@ -12,6 +12,7 @@ from sklearn.metrics import precision_recall_curve
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
+from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._cuts import ScoredRows
@@ -21,7 +22,6 @@ from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import imbalance_report, label_areas, label_scores
 from labelance.report._display import (
     Display,
-    check_choice,
     find_label,
     name_labels,
     rarest_label,
