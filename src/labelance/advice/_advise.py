@@ -31,9 +31,9 @@ from labelance.advice._compare import (
     MEASURES,
     RESAMPLING,
     CandidateResult,
-    Comparison,
     ConfidenceInterval,
     Costs,
+    CrossValidation,
     Design,
     Estimate,
     Results,
@@ -358,7 +358,7 @@ def advise(
         warn_of_dominant_columns("advise", data.features, cure="")
     with show_progress(watched), loop("Describing", seen.n_samples, "rows"):
         facts = summarize_data(data, seen, judged, rows)
-    compared = Comparison(design.names, learner, seen, judged, n_jobs)
+    compared = CrossValidation(design.names, learner, seen, judged, n_jobs)
     stop = None if budget is None else start + budget
     with show_progress(watched):
         folds, interrupted = _run(compared.folds(design, rng), design.n_folds, stop, least=2)
@@ -414,7 +414,7 @@ def _check_enough(least: float, seconds: float) -> None:
 
 
 def _estimate(
-    compared: Comparison,
+    compared: CrossValidation,
     sizes: tuple[int, ...],
     task: tuple[str, str, int],
     stop: float | None,

@@ -312,8 +312,8 @@ class FoldResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """What is compared: candidates by name, what they are made of, and labels that are judged."""
+class CrossValidation:
+    """Candidates by name, what they learn from in folds, and labels that are judged."""
 
     names: tuple[str, ...]
     learner: Learner

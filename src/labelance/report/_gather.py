@@ -17,7 +17,7 @@ from labelance.report._ranking import (
     score_numbers,
     summarize_ranking,
 )
-from labelance.report._table import PAPER_METHODS, Table, listed, plain
+from labelance.report._table import PAPER_METHODS, Table, listed, one_line
 from labelance.report._tables import (
     Pair,
     agreement,
@@ -106,8 +106,8 @@ def gather(
     extra = [disagreement_table(cells), incomplete_table(cells)]
     said = {"configuration": cells.config} if cells.config else {}
     return Report(
-        title=plain(title),
-        about={plain(key): plain(value) for key, value in {**said, **(about or {})}.items()},
+        title=one_line(title),
+        about={one_line(key): one_line(value) for key, value in {**said, **(about or {})}.items()},
         verdict=summarize_ranking(blocks),
         notes=_notes(cells, blocks),
         overview=overview,

@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 from labelance._utils._messages import optional_import, plural
 from labelance.exceptions import InputError
-from labelance.report._table import METRICS, PAPER_LEARNERS, PAPER_METHODS, in_order, listed, plain
+from labelance.report._table import (
+    METRICS,
+    PAPER_LEARNERS,
+    PAPER_METHODS,
+    in_order,
+    listed,
+    one_line,
+)
 from labelance.study.statistics import Comparison, compare
 from labelance.study.statistics._compare import TITLES
 from labelance.study.statistics._corrections import MOST_METHODS
@@ -67,7 +74,7 @@ def open_results(
     """Check tidy results and choose one configuration of them."""
     cells = _one_config(_with_columns(results), config)
     for column in NAMES:
-        cells[column] = cells[column].map(plain)
+        cells[column] = cells[column].map(one_line)
     _check_no_repeated(cells)
     # Cells finish in any order; in one order, equal folds give equal means to the last bit.
     cells = cells.sort_values(CELL, kind="stable")
@@ -92,7 +99,7 @@ def open_results(
 
 
 def _plain_names(given: Sequence[str] | None, usual: Sequence[str]) -> Sequence[str]:
-    return usual if given is None else [plain(name) for name in given]
+    return usual if given is None else [one_line(name) for name in given]
 
 
 def _with_columns(results: Any) -> Any:

@@ -35,13 +35,13 @@ def in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
     return sorted(set(names), key=lambda name: (place.get(name, len(place)), name))
 
 
-def plain(name: object) -> str:
+def one_line(name: object) -> str:
     r"""Return a name as one line of printable text; what cannot be printed becomes U+FFFD.
 
     Examples
     --------
-    >>> from labelance.report._table import plain
-    >>> plain("two\nlines"), plain("nul\x00")
+    >>> from labelance.report._table import one_line
+    >>> one_line("two\nlines"), one_line("nul\x00")
     ('two lines', 'nul�')
     """
     return "".join(map(_printable, " ".join(str(name).split())))

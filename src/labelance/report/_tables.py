@@ -23,8 +23,8 @@ from labelance.report._table import (
     decimals,
     in_order,
     listed,
+    one_line,
     p_text,
-    plain,
     seconds_text,
     slug,
     where_least,
@@ -291,14 +291,14 @@ def dataset_table(datasets: Any) -> Table:
         frame = frame[["dataset", *(column for column in frame if column != "dataset")]]
     name, *columns = frame.columns
     rows = [
-        Row((plain(line[0]),), tuple(map(_figure, line[1:])))
+        Row((one_line(line[0]),), tuple(map(_figure, line[1:])))
         for line in frame[[name, *columns]].itertuples(index=False, name=None)
     ]
     return Table(
         "datasets",
         "Table 1: datasets",
         ("Dataset",),
-        tuple(map(plain, columns)),
+        tuple(map(one_line, columns)),
         rows,
         note="n, d, q: instances, features and labels; LC: label cardinality; MeanImR: mean over "
         "labels of majority divided by minority instances.",
@@ -308,7 +308,7 @@ def dataset_table(datasets: Any) -> Table:
 def _figure(value: Any) -> str:
     """Write integers whole and others with four figures, as the paper's Table 1 does."""
     if isinstance(value, str):
-        return plain(value)
+        return one_line(value)
     if value is None or value != value:
         return NOTHING
     return str(int(value)) if value == int(value) else f"{value:.4g}"
@@ -432,4 +432,4 @@ def incomplete_table(results: Results) -> Table | None:
 def _last_line(error: str) -> str:
     """Return what a traceback ends with; the rest is in the store."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return plain(lines[-1])[:200] if lines else ""
+    return one_line(lines[-1])[:200] if lines else ""
