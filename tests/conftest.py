@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -110,6 +111,21 @@ def pytest_runtest_protocol(item):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("labelance.datasets._download.download", _skip_missing)
         return (yield)
+
+
+@pytest.fixture
+def case():
+    """Name the case of a loop in the failure of its test."""
+
+    @contextmanager
+    def case(*names):
+        try:
+            yield
+        except BaseException as error:
+            error.add_note(f"in the case {', '.join(map(repr, names))}")
+            raise
+
+    return case
 
 
 @pytest.fixture(scope="session")

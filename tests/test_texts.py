@@ -106,16 +106,17 @@ def test_texts_give_what_their_counts_give(name: str) -> None:
     assert not hasattr(inside, "n_features_in_")
 
 
-@pytest.mark.parametrize("kind", CONTAINERS)
 @pytest.mark.parametrize("name", ["thresholds", "recall", "bagging", "relevance"])
-def test_texts_come_in_any_container(name: str, kind: str) -> None:
-    texts, y = texts_and_labels()
-    expected = clone(MODELS[name]).fit(texts, y)
-    found = clone(MODELS[name]).fit(CONTAINERS[kind](texts), y)
-    np.testing.assert_array_equal(
-        found.predict_proba(CONTAINERS[kind](texts)), expected.predict_proba(texts)
-    )
-    assert found.score(CONTAINERS[kind](texts), y) == expected.score(texts, y)
+def test_texts_come_in_any_container(name, case):
+    for kind in CONTAINERS:
+        with case(kind):
+            texts, y = texts_and_labels()
+            expected = clone(MODELS[name]).fit(texts, y)
+            found = clone(MODELS[name]).fit(CONTAINERS[kind](texts), y)
+            np.testing.assert_array_equal(
+                found.predict_proba(CONTAINERS[kind](texts)), expected.predict_proba(texts)
+            )
+            assert found.score(CONTAINERS[kind](texts), y) == expected.score(texts, y)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

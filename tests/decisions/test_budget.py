@@ -222,18 +222,19 @@ def test_draws_show_that_few_positives_are_optimistic():
 KINDS = [np.ndarray.tolist, sp.csr_array, sp.csc_matrix, pd.DataFrame, pl.DataFrame]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=["list", "csr", "csc", "pandas", "polars"])
 @pytest.mark.parametrize(
     "budget", [{"per_row": 2}, {"per_label": 3}, {"total": 9}, {"per_row": 1, "per_label": 3}]
 )
-def test_containers_give_the_same_decisions(kind, budget):
-    p = probabilities(15, 6, 0)
-    p[p < 0.1] = 0
-    utility = "macro_recall" if len(budget) == 2 else "macro_f1"
-    plain = decide_within_budget(p, utility=utility, random_state=0, **budget)
-    found = decide_within_budget(kind(p), utility=utility, random_state=0, **budget)
-    assert_array_equal(found.y.toarray(), plain.y.toarray())
-    assert found.value == pytest.approx(plain.value)
+def test_containers_give_the_same_decisions(budget, case):
+    for kind in KINDS:
+        with case(kind):
+            p = probabilities(15, 6, 0)
+            p[p < 0.1] = 0
+            utility = "macro_recall" if len(budget) == 2 else "macro_f1"
+            plain = decide_within_budget(p, utility=utility, random_state=0, **budget)
+            found = decide_within_budget(kind(p), utility=utility, random_state=0, **budget)
+            assert_array_equal(found.y.toarray(), plain.y.toarray())
+            assert found.value == pytest.approx(plain.value)
 
 
 def test_cells_that_are_not_stored_are_never_chosen():
@@ -309,9 +310,8 @@ def test_a_label_that_no_row_has_changes_no_rule():
     assert rule.predict(p, only_best=True).toarray()[:, 1].sum() <= 50
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_bad_budgets_are_errors(case):
+    for wrong, message in [
         ({"per_row": 4}, "per_row must be an integer from 1 to 3"),
         ({"per_row": 0}, "per_row"),
         ({"per_row": 1.5}, "per_row"),
@@ -332,12 +332,11 @@ def test_a_label_that_no_row_has_changes_no_rule():
         ({"y_proba": [[0.5, 1.2, 0]]}, "between 0 and 1"),
         ({"y_proba": [[0.5, np.nan, 0]]}, "NaN"),
         ({"y_proba": sp.csr_array([[0.5, -0.1, 0]])}, "between 0 and 1"),
-    ],
-)
-def test_bad_budgets_are_errors(wrong, message):
-    arguments = {"y_proba": probabilities(4, 3, 0)} | wrong
-    with pytest.raises(InputError, match=message):
-        decide_within_budget(arguments.pop("y_proba"), **arguments)
+    ]:
+        with case(wrong, message):
+            arguments = {"y_proba": probabilities(4, 3, 0)} | wrong
+            with pytest.raises(InputError, match=message):
+                decide_within_budget(arguments.pop("y_proba"), **arguments)
 
 
 @pytest.mark.parametrize("many", [2**62, 2**63, 2**64 - 1])

@@ -284,16 +284,17 @@ def test_sparse_scores_are_cut_as_dense_ones(table):
     assert_array_equal(cut.toarray(), found.predict(scores))
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0, 2.5])
 @pytest.mark.parametrize(
     "objective", ["f1", "gmean", CostMatrix([[0, 1], [9, 0]]), RecallAtPrecision(0.5)], ids=str
 )
-def test_the_search_is_that_of_label_thresholds(scored, objective, shrinkage):
-    X, y, known = scored
-    model = LabelThresholds(FOREST, objective=objective, shrinkage=shrinkage).fit(X, y)
-    found = find_thresholds(y, known, objective=objective, shrinkage=shrinkage)
-    assert_array_equal(found.thresholds, model.thresholds_)
-    assert_array_equal(found.predict(model.predict_proba(X)), model.predict(X))
+def test_the_search_is_that_of_label_thresholds(scored, objective, case):
+    for shrinkage in ["auto", 0, 2.5]:
+        with case(shrinkage):
+            X, y, known = scored
+            model = LabelThresholds(FOREST, objective=objective, shrinkage=shrinkage).fit(X, y)
+            found = find_thresholds(y, known, objective=objective, shrinkage=shrinkage)
+            assert_array_equal(found.thresholds, model.thresholds_)
+            assert_array_equal(found.predict(model.predict_proba(X)), model.predict(X))
 
 
 def test_any_container_and_any_number_of_threads_give_the_same(scored):
@@ -382,15 +383,16 @@ def test_conditions_hold_on_the_rows_they_were_found_on(scored):
 
 
 @pytest.mark.parametrize("objective", ["f1", "gmean", "balanced_accuracy", "micromacro"])
-@pytest.mark.parametrize("weight", [0.1, 0.3, 1e-9, 7e5])
-def test_ties_of_equal_weights_are_those_of_no_weights(objective, weight):
-    rng = np.random.default_rng(0)
-    y, scores = rng.integers(0, 2, (40, 300)), rng.integers(0, 9, (40, 300)) / 8
-    options = {"objective": objective, "shrinkage": 0}
-    expected = find_thresholds(y, scores, **options).thresholds
-    for table in (scores, sp.csr_array(scores)):
-        found = find_thresholds(y, table, sample_weight=np.full(40, weight), **options)
-        assert_array_equal(found.thresholds, expected)
+def test_ties_of_equal_weights_are_those_of_no_weights(objective, case):
+    for weight in [0.1, 0.3, 1e-9, 7e5]:
+        with case(weight):
+            rng = np.random.default_rng(0)
+            y, scores = rng.integers(0, 2, (40, 300)), rng.integers(0, 9, (40, 300)) / 8
+            options = {"objective": objective, "shrinkage": 0}
+            expected = find_thresholds(y, scores, **options).thresholds
+            for table in (scores, sp.csr_array(scores)):
+                found = find_thresholds(y, table, sample_weight=np.full(40, weight), **options)
+                assert_array_equal(found.thresholds, expected)
 
 
 @pytest.mark.parametrize("shrinkage", [0, "auto"])

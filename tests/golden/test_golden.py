@@ -126,33 +126,37 @@ def check(package, name, data, **how):
 
 
 @pytest.mark.parametrize(("package", "name"), ESTIMATORS)
-@pytest.mark.parametrize("data", ["dense", "sparse"])
-def test_two_jobs_give_the_golden_result(package, name, data):
-    check(package, name, data, n_jobs=2)
+def test_two_jobs_give_the_golden_result(package, name, case):
+    for data in ["dense", "sparse"]:
+        with case(data):
+            check(package, name, data, n_jobs=2)
 
 
 @pytest.mark.parametrize(("package", "name"), ESTIMATORS)
-@pytest.mark.parametrize("container", [as_pandas, as_polars])
-def test_frames_give_the_golden_result(package, name, container):
-    check(package, name, "dense", container=container)
+def test_frames_give_the_golden_result(package, name, case):
+    for container in [as_pandas, as_polars]:
+        with case(container):
+            check(package, name, "dense", container=container)
 
 
 @pytest.mark.parametrize(("package", "name"), ESTIMATORS)
-@pytest.mark.parametrize("container", [sp.csc_array, sp.csr_matrix, sp.coo_array])
-def test_other_sparse_containers_give_the_golden_result(package, name, container):
-    check(package, name, "sparse", container=container)
+def test_other_sparse_containers_give_the_golden_result(package, name, case):
+    for container in [sp.csc_array, sp.csr_matrix, sp.coo_array]:
+        with case(container):
+            check(package, name, "sparse", container=container)
 
 
 @pytest.mark.parametrize(("package", "name"), ESTIMATORS)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_any_number_of_threads_gives_the_golden_result(package, name, threads):
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        with threadpool_limits(threads):
-            check(package, name, "digits")
-    finally:
-        numba.set_num_threads(before)
+def test_any_number_of_threads_gives_the_golden_result(package, name, case):
+    for threads in [1, 2]:
+        with case(threads):
+            before = numba.get_num_threads()
+            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+            try:
+                with threadpool_limits(threads):
+                    check(package, name, "digits")
+            finally:
+                numba.set_num_threads(before)
 
 
 # --------------------------------------------------------------------------- the golden file itself

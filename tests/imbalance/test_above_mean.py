@@ -98,8 +98,8 @@ def test_scumble_of_rows_with_equal_counts_is_equal(Y):
         assert found.setdefault(own, value) == value
 
 
-@pytest.mark.parametrize("n", range(2, 400))
-def test_equal_values_do_not_exceed_their_mean(n):
-    Y = csr_array(np.hstack([np.ones((n, 1), int), np.eye(n, dtype=int)]))
-    values = scumble_instances(Y)
-    assert not exceeds(values, values.mean()).any()
+def test_equal_values_do_not_exceed_their_mean():
+    for n in range(2, 400):
+        Y = csr_array(np.hstack([np.ones((n, 1), int), np.eye(n, dtype=int)]))
+        values = scumble_instances(Y)
+        assert not exceeds(values, values.mean()).any(), n

@@ -158,20 +158,21 @@ def test_the_scan_finds_the_best_midpoint_of_all_columns(seed, min_leaf):
         assert min(right.sum(), (~right).sum()) >= min_leaf
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_multiplying_the_rows_of_a_class_leaves_the_split(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, 4))
-    plus = X @ [1, -1, 0.5, 0] + 0.5 * rng.normal(size=60) > 1
-    directions = rng.normal(size=(2, 4))
-    a, b, value = best_split(X, plus, directions, EASY)
-    for repeats in (np.where(plus, 3, 1), np.where(plus, 1, 5)):
-        many = np.repeat(np.arange(60), repeats)
-        a_many, b_many, value_many = best_split(X[many], plus[many], directions, EASY)
-        np.testing.assert_allclose(a_many, a, atol=1e-6)
-        assert b_many == pytest.approx(b, abs=1e-6)
-        assert value_many == pytest.approx(value)
-        np.testing.assert_array_equal(X @ a_many > b_many, X @ a > b)
+def test_multiplying_the_rows_of_a_class_leaves_the_split(case):
+    for seed in range(12):
+        with case(seed):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(60, 4))
+            plus = X @ [1, -1, 0.5, 0] + 0.5 * rng.normal(size=60) > 1
+            directions = rng.normal(size=(2, 4))
+            a, b, value = best_split(X, plus, directions, EASY)
+            for repeats in (np.where(plus, 3, 1), np.where(plus, 1, 5)):
+                many = np.repeat(np.arange(60), repeats)
+                a_many, b_many, value_many = best_split(X[many], plus[many], directions, EASY)
+                np.testing.assert_allclose(a_many, a, atol=1e-6)
+                assert b_many == pytest.approx(b, abs=1e-6)
+                assert value_many == pytest.approx(value)
+                np.testing.assert_array_equal(X @ a_many > b_many, X @ a > b)
 
 
 def test_a_high_price_leaves_one_feature_a_split(small):

@@ -93,19 +93,21 @@ def test_it_draws_on_its_own_axes_or_given_ones(name):
     axes[0].figure.canvas.draw()  # a dollar sign in a name begins no formula
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("name", DISPLAYS)
-def test_text_and_lines_can_be_seen_on_light_and_dark_paper(name, style):
-    def light(color):
-        red, green, blue = to_rgb(color)
-        return 0.21 * red + 0.72 * green + 0.07 * blue
+def test_text_and_lines_can_be_seen_on_light_and_dark_paper(name, case):
+    for style in ["default", "dark_background"]:
+        with case(style):
 
-    with plt.style.context(style):
-        display = DISPLAYS[name]()
-        paper = light(display.figure_.get_facecolor())
-        ax = display.ax_
-        drawn = [ax.title, *ax.texts, *ax.lines, *ax.get_xticklabels()]
-        assert min(abs(light(one.get_color()) - paper) for one in drawn) > 0.15
+            def light(color):
+                red, green, blue = to_rgb(color)
+                return 0.21 * red + 0.72 * green + 0.07 * blue
+
+            with plt.style.context(style):
+                display = DISPLAYS[name]()
+                paper = light(display.figure_.get_facecolor())
+                ax = display.ax_
+                drawn = [ax.title, *ax.texts, *ax.lines, *ax.get_xticklabels()]
+                assert min(abs(light(one.get_color()) - paper) for one in drawn) > 0.15
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
@@ -265,23 +267,26 @@ def draw_ranks_display(comparison):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [plot_critical_difference, draw_ranks_display])
-@pytest.mark.parametrize("k", [2, 7, 9, 10, 14, 30])
-def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(k, draw):
-    scores = np.random.default_rng(k).normal(np.linspace(0, 0.1, k), 0.05, size=(12, k))
-    methods = [f"EMLSMOTE{place}" for place in range(k)]
-    figure = draw(compare(scores, methods=methods, correction="holm"))
-    figure.draw_without_rendering()
-    texts = figure.axes[0].texts
-    boxes = [text.get_window_extent() for text in texts]
-    numbers = [box for text, box in zip(texts, boxes) if text.get_text().isdigit()]
-    assert len(numbers) >= 2
-    letter = 0.5 * 9.5 / 72 * figure.dpi
-    for left, right in pairwise(numbers):
-        assert left.x1 + letter / 2 < right.x0
-    assert min(box.x0 for box in boxes) >= 0
-    assert max(box.x1 for box in boxes) <= figure.bbox.x1
-    if k >= 10:
-        assert numbers[-1].x1 - numbers[0].x0 > figure.bbox.width / 5, "the axis has its room"
+def test_numbers_of_ranks_do_not_touch_and_names_are_on_the_paper(draw, case):
+    for k in [2, 7, 9, 10, 14, 30]:
+        with case(k):
+            scores = np.random.default_rng(k).normal(np.linspace(0, 0.1, k), 0.05, size=(12, k))
+            methods = [f"EMLSMOTE{place}" for place in range(k)]
+            figure = draw(compare(scores, methods=methods, correction="holm"))
+            figure.draw_without_rendering()
+            texts = figure.axes[0].texts
+            boxes = [text.get_window_extent() for text in texts]
+            numbers = [box for text, box in zip(texts, boxes) if text.get_text().isdigit()]
+            assert len(numbers) >= 2
+            letter = 0.5 * 9.5 / 72 * figure.dpi
+            for left, right in pairwise(numbers):
+                assert left.x1 + letter / 2 < right.x0
+            assert min(box.x0 for box in boxes) >= 0
+            assert max(box.x1 for box in boxes) <= figure.bbox.x1
+            if k >= 10:
+                assert numbers[-1].x1 - numbers[0].x0 > figure.bbox.width / 5, (
+                    "the axis has its room"
+                )
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Index, iter])

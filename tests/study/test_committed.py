@@ -34,29 +34,12 @@ def test_they_belong_to_the_preset_of_today(folder):
 @pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
-def test_random_cells_come_out_the_same():
-    checked = verify_results(PAPER, sample=20, datasets=["flags"])
+@pytest.mark.parametrize(("folder", "sample"), [(PAPER, 20), (RIVALS, 12), (BEYOND, 6)])
+def test_random_cells_come_out_the_same(folder, sample):
+    """Also of learners that are methods, and of an ensemble."""
+    checked = verify_results(folder, sample=sample, datasets=["flags"])
     assert not checked.differing
-    assert len(checked.cells) == 20
-
-
-@pytest.mark.slow
-@pytest.mark.data
-@pytest.mark.usefixtures("data_dir")
-def test_cells_of_rivals_come_out_the_same():
-    """Learners that are methods, too."""
-    checked = verify_results(RIVALS, sample=12, datasets=["flags"])
-    assert not checked.differing
-    assert len(checked.cells) == 12
-
-
-@pytest.mark.slow
-@pytest.mark.data
-@pytest.mark.usefixtures("data_dir")
-def test_cells_of_an_ensemble_come_out_the_same():
-    checked = verify_results(BEYOND, sample=6, datasets=["flags"])
-    assert not checked.differing
-    assert len(checked.cells) == 6
+    assert len(checked.cells) == sample
 
 
 @pytest.mark.parametrize("folder", [PRACTICE, SPARSE], ids=lambda folder: folder.name)

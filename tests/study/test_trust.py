@@ -122,9 +122,9 @@ def test_a_report_neither_opens_nor_fetches_the_folds_of_a_plan(tiny, monkeypatc
     assert asked == [("flags",), ("flags",)]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+@pytest.mark.parametrize("part", ["make", "learner", "sampler", "own", "nested"])
+def test_only_estimators_that_are_known_are_computed_with(store, evil, part, change_plan, case):
+    for path in [
         "evil.call",
         "os.system",
         "subprocess.getoutput",
@@ -144,32 +144,31 @@ def test_a_report_neither_opens_nor_fetches_the_folds_of_a_plan(tiny, monkeypatc
         "sklearn.joblib.load",
         "..evil",
         "",
-    ],
-)
-@pytest.mark.parametrize("part", ["make", "learner", "sampler", "own", "nested"])
-def test_only_estimators_that_are_known_are_computed_with(store, evil, path, part, change_plan):
-    def edit(plan):
-        if part == "make":
-            plan["datasets"][0]["make"] = {"class": path}
-        elif part == "learner":
-            plan["learners"][0]["class"] = path
-        elif part == "sampler":
-            plan["methods"][0]["sampler"] = {"class": path}
-        elif part == "own":
-            plan["methods"][0] |= {
-                "learner": {"class": path},
-                "learners": [plan["learners"][0]["name"]],
-            }
-        else:
-            plan["learners"][0]["estimator"] = {"class": path}
+    ]:
+        with case(path):
 
-    change_plan(store, edit)
-    found = import_results(store)
-    with pytest.raises(StudyError):
-        verify_results(study_with_rows(found), sample=1)
-    with pytest.raises(StudyError):
-        run_study(found.study, store.with_name("other.store"), executor="serial")
-    assert [file.name for file in evil.iterdir()] == ["evil.py"]
+            def edit(plan, path=path):
+                if part == "make":
+                    plan["datasets"][0]["make"] = {"class": path}
+                elif part == "learner":
+                    plan["learners"][0]["class"] = path
+                elif part == "sampler":
+                    plan["methods"][0]["sampler"] = {"class": path}
+                elif part == "own":
+                    plan["methods"][0] |= {
+                        "learner": {"class": path},
+                        "learners": [plan["learners"][0]["name"]],
+                    }
+                else:
+                    plan["learners"][0]["estimator"] = {"class": path}
+
+            change_plan(store, edit)
+            found = import_results(store)
+            with pytest.raises(StudyError):
+                verify_results(study_with_rows(found), sample=1)
+            with pytest.raises(StudyError):
+                run_study(found.study, store.with_name("other.store"), executor="serial")
+            assert [file.name for file in evil.iterdir()] == ["evil.py"]
 
 
 def study_with_rows(found):

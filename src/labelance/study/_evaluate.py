@@ -525,11 +525,6 @@ class Cost:
         return Cost(self.seconds + other.seconds, self.cpu + other.cpu)
 
 
-def total(costs: list[Cost]) -> Cost:
-    """Add costs up."""
-    return sum(costs, Cost())
-
-
 def forget_peak() -> None:
     """Begin to measure the peak again, where the system can (Linux)."""
     try:
