@@ -108,7 +108,7 @@ def count_numbers(A: Any, B: Any, categorical: np.ndarray, *, line: bool = False
     seeds = np.arange(A.shape[0])
     if sp.issparse(A):
         pairs = Pairs(seeds, seeds + len(seeds), categorical, line)
-        return np.diff(count_sparse(*_parts(sp.vstack([A, B], format="csr"), pairs))[0])
+        return np.diff(count_sparse(**_parts(sp.vstack([A, B], format="csr"), pairs))[0])
     wants = (A != B) & ~(np.isnan(A) | np.isnan(B))
     return 1 + wants[:, categorical].sum(axis=1) if line else wants.sum(axis=1)
 
@@ -221,14 +221,16 @@ def _interpolate_sparse(
     X: sp.csr_array, pairs: Pairs, rng: np.random.Generator, *, room: bool
 ) -> sp.csr_array:
     parts, g = _parts(X, pairs), len(pairs.seeds)
-    offsets, capacity = count_sparse(*parts)
+    offsets, capacity = count_sparse(**parts)
     above = X.nnz if room else 0
     data = np.empty(above + capacity, dtype=X.dtype)
     columns = np.empty(above + capacity, dtype=X.indices.dtype)
     ends = np.zeros(g + 1, dtype=np.int64)
+    parts |= {"new_data": data[above:], "new_indices": columns[above:], "new_indptr": ends}
     for start, stop in _cut_numbers(offsets):
         numbers = rng.random(offsets[stop] - offsets[start])
-        fill_sparse(*parts, numbers, start, stop, data[above:], columns[above:], ends)
+        fill_sparse(**parts, numbers=numbers, start=start, stop=stop)
+    del parts
     for array in (data, columns):
         array.resize(above + ends[-1], refcheck=False)  # there is no other reference
     out = sp.csr_array((g, X.shape[1]), dtype=X.dtype)
@@ -240,10 +242,10 @@ def _interpolate_sparse(
     return out
 
 
-def _parts(X: sp.csr_array, pairs: Pairs) -> Any:
+def _parts(X: sp.csr_array, pairs: Pairs) -> dict[str, Any]:
     """Return sparse rows and pairs of them as compiled code takes them."""
-    rows = X.data, X.indices, X.indptr.astype(np.int64)
-    return *rows, pairs.seeds, pairs.references, pairs.categorical.view(np.uint8), pairs.line
+    rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr.astype(np.int64)}
+    return rows | pairs._asdict() | {"categorical": pairs.categorical.view(np.uint8)}
 
 
 def _cut_numbers(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
