@@ -1,40 +1,13 @@
-"""What only a GPU shows: its kernels, its labels, other devices, arrays of other libraries.
-
-The kernel of numpy's random numbers runs in Triton's interpreter where there is no GPU.
-"""
-
-import os
+"""What only a GPU shows: its labels, other devices, arrays of other libraries."""
 
 import numpy as np
 import pytest
 
-from labelance._arrays._interpolate import interpolate_rows
 from labelance.exceptions import ContainerError
 from labelance.sampling import MLSOL
 
 torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported, by us or by torch
-pytest.importorskip("triton")
-PLACE = "cuda" if torch.cuda.is_available() else "cpu"
-needs_gpu = pytest.mark.skipif(PLACE == "cpu", reason="there is no GPU")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_new_rows_are_those_of_arrays_and_the_generator_goes_on(dtype):
-    from labelance._arrays._cuda import interpolate_features
-
-    X = np.random.default_rng(0).normal(size=(40, 9)).astype(dtype)
-    X[:, ::3] = np.rint(X[:, ::3])  # features in which two rows may not differ
-    seeds, references = np.random.default_rng(1).integers(40, size=(2, 25))
-    ours, theirs = np.random.default_rng(5), np.random.default_rng(5)
-    for rng in (ours, theirs):
-        rng.integers(7, size=3)  # leaves half of a number behind
-    there = (torch.from_numpy(array).to(PLACE) for array in (X, seeds, references))
-    made = interpolate_features(*there, ours)
-    known = interpolate_rows(X, seeds, references, np.zeros(9, dtype=bool), theirs)
-    np.testing.assert_array_equal(made.cpu().numpy(), known)
-    assert ours.bit_generator.state == theirs.bit_generator.state
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 
 def make_data():
@@ -43,7 +16,6 @@ def make_data():
     return X, rng.random((400, 40)) < np.linspace(0.02, 0.8, 40)
 
 
-@needs_gpu
 @pytest.mark.parametrize("interpolation", ["feature", "line"])
 def test_mlsol_makes_the_rows_of_arrays(interpolation):
     X, y = make_data()
@@ -55,7 +27,6 @@ def test_mlsol_makes_the_rows_of_arrays(interpolation):
         np.testing.assert_array_equal(ours.cpu().numpy(), theirs)
 
 
-@needs_gpu
 def test_two_devices_are_refused():
     X, y = map(torch.from_numpy, make_data())
     for pair in ((X.cuda(), y), (X, y.cuda())):
@@ -63,7 +34,6 @@ def test_two_devices_are_refused():
             MLSOL().fit_resample(*pair)
 
 
-@needs_gpu
 def test_cupy_arrays_come_through_dlpack():
     cupy = pytest.importorskip("cupy")
     X, y = make_data()

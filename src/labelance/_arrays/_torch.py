@@ -249,15 +249,10 @@ def interpolate_tensor(
 ) -> Any:
     """Return one row per pair of rows of a tensor, with the numbers that an array would get.
 
-    The numbers of numpy's default generator are computed on the device, those of another one
-    are copied over. So the same seed gives the same rows wherever the data lies.
+    They are drawn by numpy and copied over, so that the same seed gives the same rows wherever
+    the data lies.
     """
     torch = torch_module()
-    if len(seeds) and not line and _can_compute(rng) and has_triton(X):
-        from labelance._arrays._cuda import interpolate_features
-
-        with torch.cuda.device(X.device):
-            return interpolate_features(X, to_device(seeds, X), to_device(references, X), rng)
     out = torch.empty((len(seeds), X.shape[1]), dtype=X.dtype, device=X.device)
     step = max(1, _NUMBERS_PER_BLOCK // max(1, X.shape[1]))
     for start in range(0, len(seeds), step):
@@ -271,17 +266,15 @@ def interpolate_tensor(
     return out
 
 
-def _can_compute(rng: np.random.Generator) -> bool:
-    return type(rng.bit_generator) is np.random.PCG64
-
-
 def _positions(a: Any, b: Any, rng: np.random.Generator, *, line: bool) -> Any:
     """Draw a number per row, or per feature in which two rows differ, row after row."""
     torch = torch_module()
     if line:
         return to_device(rng.random((len(a), 1)), a)
     differs = a != b
-    numbers = to_device(rng.random(int(differs.sum())), a)
+    # Page-locked memory is copied while the next numbers are drawn.
+    numbers = torch.empty(int(differs.sum()), dtype=torch.float64, pin_memory=a.is_cuda)
+    rng.random(out=numbers.numpy())
     return torch.zeros(a.shape, dtype=torch.float64, device=a.device).masked_scatter_(
-        differs, numbers
+        differs, numbers.to(a.device, non_blocking=True)
     )
