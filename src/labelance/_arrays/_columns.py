@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from labelance._arrays import _torch
 from labelance._arrays._containers import is_blocks, is_dask, on_device, stored_values
@@ -81,17 +82,8 @@ def column_range(X: Any) -> tuple[np.ndarray, np.ndarray]:
             low = np.fmin(low, np.fmin.reduce(X[part], axis=0))
             high = np.fmax(high, np.fmax.reduce(X[part], axis=0))
         return low, high
-    n, d = X.shape
-    by_column = X.tocsc()
-    filled = np.flatnonzero(np.diff(by_column.indptr))
-    starts = by_column.indptr[filled]
-    low, high = np.zeros(d), np.zeros(d)
-    if len(filled):
-        low[filled] = np.fmin.reduceat(by_column.data, starts)
-        high[filled] = np.fmax.reduceat(by_column.data, starts)
-    has_zero = np.diff(by_column.indptr) < n
-    low[has_zero], high[has_zero] = np.fmin(low, 0.0)[has_zero], np.fmax(high, 0.0)[has_zero]
-    return low, high
+    low, high = min_max_axis(X, axis=0, ignore_nan=True)
+    return low.astype(np.float64), high.astype(np.float64)
 
 
 def column_std(X: Any) -> np.ndarray:
