@@ -2,9 +2,8 @@
 
 All read the same gzipped file, in turn, in one process; the shortest of several runs counts. The
 others stop at their own lists and records, while labelance goes on to matrices of features and
-labels, chosen by the label file. Processor seconds are what a busy machine disturbs least; we unzip
-in a second thread, so that the wall clock on a free machine is kinder to us. The target is to be
-five times as fast on bibtex, delicious and rcv1subset1.
+labels, chosen by the label file. Processor seconds are what a busy machine disturbs least. The
+target is to be five times as fast on bibtex, delicious and rcv1subset1.
 
     LABELANCE_DATA=folder python benchmarks/parsing.py --repeats 5
 """
@@ -56,7 +55,7 @@ def is_sparse(path: Path) -> bool:
 
 def measure(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, tuple[float, float]]:
     """Shortest processor and wall seconds of every call, taken in turn."""
-    calls["labelance"]()  # compiles, or loads what was compiled
+    calls["labelance"]()  # imports pandas
     best = dict.fromkeys(calls, (float("inf"), float("inf")))
     for _ in range(repeats):
         for name, call in calls.items():

@@ -56,7 +56,7 @@ BROKEN_ARFF = {
     "not ARFF": (b"a,b,c\n1,2,3\n@data\n", 1, "@relation.*Found 'a,b,c'.*is an ARFF file"),
     "binary junk": (b"@relation \x00\x01\x02\xff", 1, "zero byte.*Check the path"),
     "UTF-16": (HEAD.encode("utf-16"), 1, "(zero byte|byte 0xff).*(UTF-8|encoding)"),
-    "wrong encoding": (arff("1,x,0\n2,") + b"\xe9t\xe9,0\n", 7, "0xe9.*encoding='latin-1'"),
+    "wrong encoding": (arff("1,x,0\n2,") + b"\xe9t\xe9,0\n", 7, "0xe9.*encoding='cp1252'"),
     "too many MEKA labels": (
         HEAD.replace("-C -1", "-C 9").encode() + b"1,x,0\n",
         None,
@@ -113,10 +113,10 @@ BROKEN_XML = {
     "cut short": ('<labels>\n<label name="l">\n', 3, "well-formed"),
     "unknown encoding": (XML.replace("?>", " encoding='x-none'?>"), 1, "encoding.*as UTF-8"),
     "encoding of many bytes": (XML.replace("?>", " encoding='gbk'?>"), 1, "encoding.*as UTF-8"),
-    "too deep": ("<a>" * 5000, 1, "nested in at most 1000.*labels="),
+    "too deep": ("<a>" * 5000, 1, "well-formed.*labels="),
     "not XML": ("a,b\n1,2", 1, "well-formed.*name the labels with labels="),
     "no labels": ("<labels/>", None, "no <label> element"),
-    "label without name": ("<labels>\n<label/></labels>", 2, "Every label must have a name"),
+    "label without name": ("<labels>\n<label/></labels>", None, "Every label must have a name"),
     "label twice": (
         '<labels><label name="l"/><label name="l"/></labels>', None, "'l' is repeated"
     ),
@@ -147,13 +147,17 @@ BROKEN_CSV = {
     "row too short": (b"a,b,l\n1,2,0\n1,2\n", 3, "3 cells.*This one has 2"),
     "row too long": (b"a,b,l\n1,2,0\n1,2,0,4\n", 3, "3 cells.*has more.*quote cells"),
     "unclosed quote": (b'a,b,l\n1,2,0\n"1,2,0\n', 3, "quoted cell must be closed.*Close the quote"),
-    "text after a quote": (b'a,b,l\n"1"x,2,0\n', 2, "quoted cell must end.*'a'.*Double the quotes"),
+    "text after a quote": (
+        b'a,b,l\n"1"x,2,0\n',
+        2,
+        "quoted cell must end.*cell 1.*Double the quotes",
+    ),
     "name twice": (b"a,a,l\n1,2,0\n", 1, "'a' is repeated"),
     "empty": (b"", 1, "column names.*It is empty"),
     "missing label": (b"a,b,l\n1,2,\n", 2, "'l' must be 0 or 1. A value is missing"),
     "other number as label": (b'a,b,l\n"x\ny",2,1\n1,2,5\n', 4, "'l' must be 0 or 1. Got 5"),
     "binary": (b"a,b,l\n\0\1\2", 2, "zero byte"),
-    "wrong encoding": (b"a,b,l\n\xe9t\xe9,1,1", 2, "0xe9.*latin-1"),
+    "wrong encoding": (b"a,b,l\n\xe9t\xe9,1,1", 2, "0xe9.*cp1252"),
 }
 
 
@@ -222,7 +226,7 @@ def test_damaged_gzip_is_refused(tmp_path):
 def test_gzip_bomb_is_refused(tmp_path, ending):
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"%" * 5_000_000, mtime=0))
-    refuse(path, 1, "max_size='1 MB'.*unzipped.*max_size='4GB'", max_size=1_000_000)
+    refuse(path, None, "max_size='1 MB'.*unzipped.*max_size='4GB'", max_size=1_000_000)
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])

@@ -46,7 +46,6 @@ def change(content, edits):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", FILES)
 @given(edits=edits, zipped=st.booleans())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

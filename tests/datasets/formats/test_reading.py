@@ -66,17 +66,6 @@ def test_a_last_line_needs_no_end(music):
     assert read_multilabel(music).same_as(data)
 
 
-@pytest.mark.parametrize("size", [2, 3, 7, 64])
-def test_blocks_may_be_cut_anywhere(music, size, monkeypatch):
-    data = read_multilabel(music)
-    monkeypatch.setattr("labelance.datasets.formats._text_file.READ_SIZE", size)
-    monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", size)
-    assert read_multilabel(music).same_as(data)
-    zipped = music.with_suffix(".arff.gz")
-    zipped.write_bytes(gzip.compress(MUSIC.encode(), mtime=0))
-    assert read_multilabel(zipped).same_as(data)
-
-
 def test_gzip_of_several_members(music, tmp_path):
     data, half = read_multilabel(music), len(MUSIC) // 2
     parts = MUSIC[:half].encode(), MUSIC[half:].encode()
@@ -239,20 +228,8 @@ def test_text_that_a_sparse_row_leaves_out_is_empty(tmp_path):
     assert read_multilabel(path, text="drop").feature_names == ("x",)
 
 
-def test_more_texts_than_the_vocabulary_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelance.datasets.formats._tokenizer.MOST_WORDS", 3)
-    path = tmp_path / "a.csv"
-    words = [f"w{i % 7}" for i in range(50)]
-    path.write_text("word,l\n" + "".join(f"{word},1\n" for word in words))
-    data = read_multilabel(path, labels=-1)
-    assert [data.categories[0][int(code)] for code in data.values[:, 0]] == words
-
-
 @pytest.mark.parametrize("word_at", [0, 15, 39, None])
-@pytest.mark.parametrize("size", [16, 1 << 20])
-def test_one_word_anywhere_makes_a_csv_column_nominal(tmp_path, monkeypatch, word_at, size):
-    monkeypatch.setattr("labelance.datasets.formats._text_file.READ_SIZE", size)
-    monkeypatch.setattr("labelance.datasets.formats._text_file.BLOCK_SIZE", size)
+def test_one_word_anywhere_makes_a_csv_column_nominal(tmp_path, word_at):
     cells = [str(i % 3) for i in range(40)]
     if word_at is not None:
         cells[word_at] = "red"

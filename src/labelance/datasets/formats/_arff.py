@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Any, BinaryIO, Literal, NamedTuple
+from itertools import pairwise
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from labelance._utils._messages import shorten
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._arff_rows import MISTAKES, NOT_A_NUMBER, UNKNOWN_VALUE, find_cells
-from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
-from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
-from labelance.datasets.formats._tokenizer import (
+from labelance.datasets.formats._arff_rows import (
     DROP,
     NOMINAL,
     NUMBER,
     TEXT,
-    CellReader,
-    FoundCells,
+    ArffRows,
+    Columns,
+    unquote,
 )
-from labelance.exceptions import DataFileError, arg
+from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
+from labelance.datasets.formats._text_file import CellWriter, TextFile
+from labelance.exceptions import arg
 
 TextPolicy = Literal["error", "nominal", "drop"]
 ColumnType = tuple[int, tuple[str, ...] | None]
@@ -43,8 +40,7 @@ _RELATION = re.compile(rf"\s*@relation\s+({_QUOTED}|.*)", re.A | re.I | re.S)
 _VALUE = re.compile(rf"\s*({_QUOTED}|[^\s,{{}}'\"][^\s,}}]*)\s*(,?)", re.A)
 _NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\]\s*)?(?:%.*)?$", re.A | re.I)
 _TEXTUAL = re.compile(rf"(?:string|date(?:\s+(?:{_QUOTED}|\S+))?)\s*(?:%.*)?$", re.A | re.I)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.S)
-_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+_DATA = re.compile(rb"^[ \t]*@data[ \t\f\v]*(?:%.*)?\n", re.I | re.M)
 
 
 _IGNORED = ""  # in place of the type of a column that is left out; no type is empty
@@ -59,79 +55,16 @@ class _SplitHead(NamedTuple):
     lines: Sequence[int]
 
 
-@dataclass(frozen=True)
-class ArffHeader:
-    """What the head of an ARFF file declares, one entry for every column."""
-
-    relation: str
-    names: tuple[str, ...]
-    kinds: NDArray[np.uint8]
-    categories: tuple[tuple[str, ...] | None, ...]
-    memory: int
-
-
-def read_header(
-    file: TextFile,
-    blocks: Iterator[tuple[int, bytes]],
-    text: TextPolicy,
-    ignore: Sequence[str] = (),
-) -> tuple[ArffHeader, int, bytes]:
-    """Read up to ``@data``; also return the number of the next line and what is in it."""
-    head, memory = bytearray(), 0
-    for line, block in blocks:
-        end = _data_line(block)
-        # Every name ends a line or stands before a comma, as values do.
-        names = block.count(b"\n", 0, end) + block.count(b",", 0, end)
-        memory += len(block[:end]) + names * BYTES_PER_NAME
-        file.require(memory, what="the head", line=line)
-        head += block[:end]
-        if end is not None:
-            header = _parse_header(file, head.decode(file.encoding), text, ignore, memory)
-            return header, head.count(b"\n") + 1, block[end:]
-    raise file.error(
-        head.count(b"\n") + 1,
-        "The header of an ARFF file must end with @data",
-        "The file ends without it",
-        "Check that the ARFF file is complete",
-    )
-
-
-def unquote(token: str) -> str:
-    """Return what a name or value stands for; only quoted ones have escapes."""
-    if token[:1] not in ("'", '"'):
-        return token
-    return unescape(token[1:-1])
-
-
-def unescape(text: str) -> str:
-    r"""Resolve ``\n``, ``\'``, ``\u00e9``, ``\351`` and the like."""
-    return _ESCAPE.sub(_resolve, text) if "\\" in text else text
-
-
-def _resolve(match: re.Match[str]) -> str:
-    code = match[1]
-    if len(code) == 5:
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8))
-    return _CONTROL.get(code, code)
-
-
-def _data_line(block: bytes) -> int | None:
+def _data_line(text: bytes) -> int | None:
     """Return the position after the line ``@data``, or None."""
-    lower, at = block.lower(), -1
-    while (at := lower.find(b"@data", at + 1)) >= 0:
-        before = lower[lower.rfind(b"\n", 0, at) + 1 : at]
-        end = lower.find(b"\n", at) + 1
-        after = lower[at + 5 : end].strip()
-        if not before.strip() and (not after or after.startswith(b"%")):
-            return end
-    return None
+    match = _DATA.search(text)
+    return match.end() if match else None
 
 
 def _parse_header(
-    file: TextFile, head: str, text: TextPolicy, ignore: Sequence[str], memory: int
-) -> ArffHeader:
+    file: TextFile, head: str, text: TextPolicy, ignore: Sequence[str]
+) -> tuple[str, Columns]:
+    """Return the relation and what the head declares of the columns."""
     relation, names, specs, lines = _split_head(file, head)
     if not names:
         raise file.error(
@@ -152,7 +85,7 @@ def _parse_header(
     } | {_IGNORED: (DROP, None)}
     kinds = np.array([known[spec][0] for spec in specs], dtype=np.uint8)
     categories = tuple([known[spec][1] for spec in specs])
-    return ArffHeader(relation, tuple(names), kinds, categories, memory)
+    return relation, Columns(tuple(names), kinds, categories)
 
 
 def _split_head(file: TextFile, head: str) -> _SplitHead:
@@ -275,90 +208,33 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
 
 # MEKA says how many columns are labels, from the front or, if negative, from the end.
 _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})")
-_FIRST_ROW = re.compile(rb"^[ \t]*([^%\s])", re.M)
 
 
 def read_arff(file: TextFile, *, text: TextPolicy = "error", ignore: Sequence[str] = ()) -> Table:
     """Read a dense or sparse ARFF file into a table."""
-    blocks = file.lines()
-    header, line, rest = read_header(file, blocks, text, ignore)
-    body = _Body(file, header)
-    for first_line, block in chain([(line, rest)], blocks):
-        body.read(first_line, block)
+    content = file.read()
+    end = _data_line(content)
+    if end is None:
+        raise file.error(
+            content.count(b"\n") + 1,
+            "The header of an ARFF file must end with @data",
+            "The file ends without it",
+            "Check that the ARFF file is complete",
+        )
+    relation, columns = _parse_header(file, content[:end].decode(), text, ignore)
+    rows = ArffRows(file, columns, content[end:], content.count(b"\n", 0, end) + 1)
+    cells, categories = rows.read()
     table = Table(
         file=file,
-        names=header.names,
-        categories=body.reader.categories(),
-        cells=body.cells(),
-        lines=np.concatenate([np.empty(0, dtype=np.int64), *body.lines]),
-        name=_MEKA.split(header.relation)[0].rstrip(" :"),
-        labels=_meka_labels(file, header.relation, len(header.names)),
+        names=columns.names,
+        categories=categories,
+        cells=cells,
+        line_of=rows.line_of,
+        name=_MEKA.split(relation)[0].rstrip(" :"),
+        labels=_meka_labels(file, relation, len(columns.names)),
     )
-    table = table.sort_categories(body.reader.learned) if body.reader.learned else table
-    dropped = header.kinds == DROP
+    dropped = columns.kinds == DROP
     return table.take(np.flatnonzero(~dropped)) if dropped.any() else table
-
-
-class _Body:
-    """The rows below ``@data``, read block by block."""
-
-    def __init__(self, file: TextFile, header: ArffHeader) -> None:
-        self.file, self.header = file, header
-        self.reader = CellReader(
-            header.kinds, header.categories, encoding=file.encoding, unescape=unescape
-        )
-        self.sparse: bool | None = None
-        self.parts: list[Any] = []
-        self.lines: list[NDArray[np.int64]] = []
-        self.memory = header.memory
-
-    def read(self, first_line: int, block: bytes) -> None:
-        """Read a block of whole lines."""
-        first = _FIRST_ROW.search(block)
-        if first is None:
-            return
-        if self.sparse is None:
-            self.sparse = first[1] == b"{"
-            # A text that a sparse row leaves out is the empty one.
-            for values in self.reader.learned.values() if self.sparse else ():
-                values[""] = 0
-        width = self.header.kinds.size
-        found = find_cells(block, first_line, width, sparse=self.sparse)
-        self.memory += found.memory
-        self.file.require(self.memory + self.reader.memory, line=first_line)
-        numbers, bad = self.reader.read(found)
-        if bad >= 0 or found.mistake:
-            raise self._error(found, bad)
-        self.lines.append(found.lines[: found.rows])
-        if self.sparse:
-            stored = numbers, found.columns, found.ends
-            self.parts.append(csr_array(stored, shape=(found.rows, width)))
-        else:
-            self.parts.append(numbers.reshape(found.rows, width))
-
-    def cells(self) -> Any:
-        """Return all rows, as a CSR if they were sparse."""
-        if self.sparse:
-            return vstack(self.parts, format="csr")
-        return np.concatenate([np.empty((0, self.header.kinds.size)), *self.parts])
-
-    def _error(self, found: FoundCells, bad: int) -> DataFileError:
-        """Return the error for a bad cell, or for the form of the row after the last cell."""
-        mistake, row, column = found.mistake, found.rows, found.column
-        token = found.block[found.start : found.stop]
-        if bad >= 0:
-            row, column = found.place(bad)
-            mistake = NOT_A_NUMBER if self.header.kinds[column] == NUMBER else UNKNOWN_VALUE
-            token = found.token(bad)
-        width = self.header.kinds.size
-        facts = {
-            "width": width,
-            "column": column,
-            "name": self.header.names[min(max(column, 0), width - 1)],
-            "token": token.decode(self.file.encoding, "replace"),
-        }
-        problem, what, cure = (part.format(**facts) for part in MISTAKES[mistake])
-        return self.file.error(int(found.lines[row]), problem, what, cure)
 
 
 def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] | None:

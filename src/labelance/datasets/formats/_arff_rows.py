@@ -1,282 +1,373 @@
-"""ARFF rows, dense and sparse: where their cells begin and end, compiled, and what can be wrong.
-
-Both kernels go through a block of whole lines, note the bounds of every cell, and stop at the
-first mistake. What the cells mean is the matter of `_tokenizer`.
-"""
+"""The rows of an ARFF file, dense or sparse: plain ones by pandas, all others value by value."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
-from labelance._utils._kernel import kernel
-from labelance.datasets.formats._tokenizer import (
-    CELLS,
-    ESCAPED,
-    FAILED,
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from labelance.datasets._dataset import Categories
+from labelance.datasets.formats._cells import (
+    BLANKS,
     MISSING,
-    PLAIN,
-    QUOTED,
-    ROWS,
-    Bytes,
-    CellBuffers,
-    FoundCells,
-    Ints,
-    Longs,
-    allocate_buffers,
-    fail,
-    most_dense_rows,
-    parse_digits,
+    are_integers,
+    codes_of_integers,
+    parse_number,
+    read_frame,
+)
+from labelance.datasets.formats._text_file import TextFile
+from labelance.exceptions import DataFileError
+
+# How the values of a column are read: as numbers, as declared values, as any text (which is
+# learned), or not at all.
+NUMBER, NOMINAL, TEXT, DROP = range(4)
+
+# Blanks are those of ASCII.
+_BLANK = r"[ \t]*+"
+_VALUE = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\s,{}'"%][^\s,}]*+)"""
+_PAIR = rf"([0-9]{{1,9}})[ \t]++({_VALUE})"
+_DENSE = re.compile(rf"((?:{_VALUE}{_BLANK},?+{_BLANK})*+)(%.*)?", re.A)
+_SPARSE = re.compile(rf"\{{{_BLANK}(?:{_PAIR}{_BLANK}(?:,{_BLANK}|(?=\}})))*+", re.A)
+_END_OF_SPARSE = re.compile(rf"\}}{_BLANK}(?:%.*)?", re.A)
+_VALUES, _PAIRS = re.compile(_VALUE, re.A), re.compile(_PAIR, re.A)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.S)
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+
+
+def unquote(token: str) -> str:
+    r"""Return what a name or value stands for: in quotes ``\n``, ``\u00e9``, ``\351`` and more."""
+    if token[:1] not in ("'", '"'):
+        return token
+    return _ESCAPE.sub(_resolve, token[1:-1]) if "\\" in token else token[1:-1]
+
+
+def _resolve(match: re.Match[str]) -> str:
+    code = match[1]
+    if len(code) == 5:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return _CONTROL.get(code, code)
+
+
+class Columns(NamedTuple):
+    """What the head of a file declares: a name, a kind, and the values of a nominal column."""
+
+    names: tuple[str, ...]
+    kinds: NDArray[np.uint8]
+    categories: Categories
+
+
+class ArffRows(NamedTuple):
+    """The text below ``@data``, and the number of its first line."""
+
+    file: TextFile
+    columns: Columns
+    text: bytes
+    first_line: int
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the first row is a sparse one."""
+        first = re.search(rb"^[ \t]*([^%\s])", self.text, re.M)
+        return first is not None and first[1] == b"{"
+
+    def line_of(self, row: int) -> int:
+        """Return the line of a row."""
+        return next(islice(self.split(), row, None))[0]
+
+    def read(self) -> tuple[Any, Categories]:
+        """Return the cells, a CSR if rows are sparse, and the values of the nominal columns."""
+        if not any(mark in self.text for mark in (b"'", b'"', b"%")):
+            try:
+                return self._read_plain_sparse() if self.is_sparse else self._read_plain()
+            except ValueError:
+                pass  # blanks in other places, or a mistake
+        return self._read_values()
+
+    def _read_plain(self) -> tuple[NDArray[np.float64], Categories]:
+        """Read dense rows without quotes and comments; raise ValueError for all that is odd."""
+        kinds, categories = self.columns.kinds, self.columns.categories
+        numeric, groups = _numeric(self.columns), _groups(self.columns)
+        dtype = {j: np.float64 if flag else object for j, flag in enumerate(numeric)}
+        frame = read_frame(self.text, ",", len(kinds), dtype=dtype)
+        cells, learned = np.empty(frame.shape), list(categories)
+        for j in np.unique(groups, return_index=True)[1]:
+            here = groups == groups[j]
+            part = frame.loc[:, here].to_numpy()
+            if kinds[j] != NUMBER and numeric[j]:
+                part = codes_of_integers(part, categories[j])
+            elif not numeric[j]:
+                part, learned[j] = _codes_of(part, kinds[j], categories[j])
+            cells[:, here] = part
+        return cells, tuple(learned)
+
+    def _read_plain_sparse(self) -> tuple[csr_array, Categories]:
+        """Read sparse rows without quotes and comments; raise ValueError for all that is odd."""
+        text, (names, kinds, categories) = self.text, self.columns
+        if not text.count(b"\n") == text.count(b"{") == text.count(b"}\n") == text.count(b"}"):
+            raise ValueError
+        # A line for every value, and one of column -1 before every row.
+        text = text.replace(b"{", b"-1 0\n").translate(bytes.maketrans(b",", b"\n"), b"}")
+        numeric = _numeric(self.columns)
+        dtype = {0: np.float64, 1: np.float64 if numeric.all() else object}
+        frame = read_frame(text, " ", 2, dtype=dtype)
+        columns, stored = frame[0].to_numpy(), frame[1].to_numpy()
+        starts = columns == -1
+        ends = np.append(np.flatnonzero(starts) - np.arange(starts.sum()), (~starts).sum())
+        inside = (np.diff(columns, prepend=-1) > 0) & (columns < len(names))
+        if not (starts | inside & (columns == np.floor(columns))).all():
+            raise ValueError
+        columns, stored = columns[~starts].astype(np.int32), stored[~starts]
+        groups, values, learned = _groups(self.columns), np.empty(len(columns)), list(categories)
+        for j in np.unique(groups, return_index=True)[1]:
+            here = (groups == groups[j])[columns]
+            if not numeric.all():
+                values[here], learned[j] = _codes_of(
+                    stored[here], kinds[j], categories[j], first=""
+                )
+            elif kinds[j] == NUMBER:
+                values[here] = stored[here]
+            else:
+                values[here] = codes_of_integers(stored[here], categories[j])
+        return csr_array((values, columns, ends), shape=(len(ends) - 1, len(names))), tuple(learned)
+
+    def _read_values(self) -> tuple[Any, Categories]:
+        """Read rows of any form, one value after the other, and say which line is wrong."""
+        names, kinds, categories = self.columns
+        readers = [_Reader(*each, sparse=self.is_sparse) for each in zip(kinds, categories)]
+        values, places, ends = array("d"), array("i"), array("q", [0])
+        for line, columns, tokens in self.split():
+            try:
+                values.extend([readers[j][token] for j, token in zip(columns, tokens)])
+            except ValueError:
+                raise self._wrong_value(line, readers, columns, tokens) from None
+            places.extend(columns)
+            ends.append(len(places))
+        stored, owners = np.array(values), np.array(places)
+        learned = list(categories)
+        for j in np.flatnonzero(kinds == TEXT):
+            ordered = sorted(readers[j].codes)
+            rank = {text: code for code, text in enumerate(ordered)}
+            ranks = np.array([*(rank[text] for text in readers[j].codes), np.nan])
+            learned[j], here = tuple(ordered), owners == j
+            stored[here] = ranks[np.nan_to_num(stored[here], nan=-1).astype(np.intp)]
+        shape = (len(ends) - 1, len(names))
+        if self.is_sparse:
+            return csr_array((stored, owners, np.array(ends)), shape=shape), tuple(learned)
+        return stored.reshape(shape), tuple(learned)
+
+    def split(self) -> Iterator[tuple[int, Sequence[int], list[str]]]:
+        """Yield the line, the columns and the values of every row, and raise where it is wrong."""
+        width, sparse = len(self.columns.names), self.is_sparse
+        for number, line in enumerate(self.text.decode().split("\n"), self.first_line):
+            line = line.strip(BLANKS)
+            if not line or line[0] == "%":
+                continue
+            if not sparse:
+                match = _DENSE.match(line)
+                assert match is not None  # of nothing, at least
+                tokens = _VALUES.findall(match[1])
+                if match.end() < len(line) or len(tokens) != width:
+                    raise self._error(number, *self._wrong_row(tokens, line[match.end() :]))
+                yield number, range(width), tokens
+                continue
+            match = _SPARSE.match(line)
+            pairs = _PAIRS.findall(match[0]) if match else []
+            columns = [int(column) for column, _ in pairs]
+            if not match or not _END_OF_SPARSE.fullmatch(line, match.end()):
+                raise self._error(number, *_wrong_sparse_row(line, match, columns))
+            for before, column in pairwise([-1, *columns]):
+                if not before < column < width:
+                    raise self._error(number, *_wrong_column(before, column, width))
+            yield number, columns, [token for _, token in pairs]
+
+    def _error(self, line: int, problem: str, found: str, cure: str) -> DataFileError:
+        return self.file.error(line, problem, found, cure)
+
+    def _wrong_row(self, tokens: Sequence[str], rest: str) -> tuple[str, str, str]:
+        """Say what is wrong with the form of a dense row, from ``rest`` on or in all of it."""
+        names = self.columns.names
+        name = repr(names[min(len(tokens), len(names) - 1)])
+        if rest[:1] in ("{", "}"):
+            return _WEIGHT if len(tokens) == len(names) else _OTHER_KIND
+        if rest[:1] == "," and len(tokens) <= len(names):
+            return (
+                "There must be a value before every comma",
+                f"The value of {name} is empty",
+                "Write ? for a missing value",
+            )
+        if rest[:1] in ("'", '"'):
+            return (
+                "A quoted value must end on its line",
+                f"The value of {name} does not",
+                "Close the quote",
+            )
+        too_few = len(tokens) < len(names)
+        return (
+            f"A row must have {len(names)} values, one per attribute",
+            f"This one has {len(tokens) if too_few else 'more'}",
+            "Add the missing values, ? if they are unknown"
+            if too_few
+            else "Remove the extra values, and quote values with commas or spaces",
+        )
+
+    def _wrong_value(
+        self, line: int, readers: Sequence[_Reader], columns: Sequence[int], tokens: Sequence[str]
+    ) -> DataFileError:
+        """Make the error for the first value of a row that its column cannot have."""
+        for j, token in zip(columns, tokens):
+            try:
+                readers[j][token]
+            except ValueError:
+                break
+        name, found = repr(self.columns.names[j]), f"Got {unquote(token)!r}"
+        if self.columns.kinds[j] == NUMBER:
+            cure = "Write a number or ?, or declare the attribute nominal"
+            return self._error(line, f"{name} must be numeric", found, cure)
+        return self._error(
+            line,
+            f"The value of {name} must be declared in its attribute line",
+            found,
+            "Declare this value, or correct it",
+        )
+
+
+class _Reader(dict[str, float]):
+    """The numbers that tokens of a column stand for; a new one is read, and kept if it is text."""
+
+    def __init__(self, kind: int, values: tuple[str, ...] | None, *, sparse: bool) -> None:
+        super().__init__({MISSING: math.nan})
+        # A text that a sparse row leaves out is the empty one.
+        declared = values or (("",) if kind == TEXT and sparse else ())
+        self.kind, self.codes = kind, {value: float(code) for code, value in enumerate(declared)}
+
+    def __missing__(self, token: str) -> float:
+        value = unquote(token)
+        if self.kind == NUMBER:
+            return parse_number(value)
+        if self.kind == DROP:
+            return math.nan
+        if self.kind == TEXT:
+            self.codes.setdefault(value, float(len(self.codes)))
+        elif value not in self.codes:
+            raise ValueError
+        self[token] = self.codes[value]
+        return self[token]
+
+
+def _numeric(columns: Columns) -> NDArray[np.bool_]:
+    """Say which columns are read as numbers: also those whose declared values are integers."""
+    integers = {values for values in set(columns.categories) if values and are_integers(values)}
+    return np.array([
+        kind == NUMBER or values in integers
+        for kind, values in zip(columns.kinds.tolist(), columns.categories)
+    ])  # fmt: skip
+
+
+def _groups(columns: Columns) -> NDArray[np.intp]:
+    """Return a group for every column: those of one type are read at once, texts one by one."""
+    group: dict[object, int] = {}
+    return np.array([
+        group.setdefault((kind, j if kind == TEXT else values), len(group))
+        for j, (kind, values) in enumerate(zip(columns.kinds.tolist(), columns.categories))
+    ])  # fmt: skip
+
+
+def _codes_of(
+    cells: NDArray[np.object_],
+    kind: int,
+    values: tuple[str, ...] | None,
+    *,
+    first: str | None = None,
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Return numbers or codes of texts, and the values of their columns; missing ones are NaN.
+
+    ``first`` is a text that a column of texts has in any case. Raises ValueError for a text that
+    is none of the values.
+    """
+    import pandas as pd
+
+    which, found = pd.factorize(cells.ravel())
+    texts = [text.strip(BLANKS) for text in found]
+    if not all(map(_VALUES.fullmatch, texts)):
+        raise ValueError
+    if kind == TEXT:
+        values = tuple(sorted({*texts, *([] if first is None else [first])} - {MISSING}))
+    if kind == NUMBER:
+        known = {text: parse_number(text) for text in texts}
+    else:
+        known = {value: float(code) for code, value in enumerate(values or ())}
+        if kind != DROP and not known.keys() >= {*texts} - {MISSING}:
+            raise ValueError
+    codes = np.array([*(known.get(text, math.nan) for text in texts), math.nan])
+    return codes[which].reshape(cells.shape), values
+
+
+_WEIGHT = (
+    "Weights of rows are not supported",
+    "This row is followed by a brace, like a weight",
+    "Remove the weights",
+)
+_OTHER_KIND = (
+    "Rows must be all dense or all sparse, like the first one",
+    "This one is not",
+    "Write all rows in the same way",
 )
 
-# Mistakes in a row. UNCLOSED is also a mark, and differs from the other marks.
-TOO_FEW, TOO_MANY, EMPTY, WEIGHT, WRONG_KIND = range(11, 16)
-BAD_INDEX, NO_VALUE, UNORDERED, TRAILING, OPEN_ROW, UNCLOSED = range(16, 22)
 
-NEWLINE, BLANK, TAB, COMMA, PERCENT, BACKSLASH, QUESTION_MARK = 10, 32, 9, 44, 37, 92, 63
-QUOTE, DOUBLE_QUOTE, OPEN_BRACE, CLOSE_BRACE = 39, 34, 123, 125
-
-# One look-up for every byte of a bare word, instead of three comparisons.
-_IN_WORD = np.ones(256, dtype=np.bool_)
-_IN_WORD[: BLANK + 1] = False
-_IN_WORD[[COMMA, CLOSE_BRACE]] = False
-
-
-def find_cells(block: bytes, first_line: int, width: int, *, sparse: bool) -> FoundCells:
-    """Find the cells of a block of whole lines."""
-    text = np.frombuffer(block, dtype=np.uint8)
-    if sparse:
-        rows = block.count(b"\n")
-        buffers = allocate_buffers(rows, int(np.count_nonzero(text == COMMA)) + rows, sparse=True)
-        _find_sparse(text, first_line, width, buffers)
-    else:
-        rows = most_dense_rows(block, width)
-        buffers = allocate_buffers(rows, (rows + 1) * width, sparse=False)
-        _find_dense(text, first_line, width, buffers)
-    return buffers.found(block, width)
-
-
-@kernel
-def _find_dense(text: Bytes, line: int, width: int, buffers: CellBuffers) -> None:
-    """Find the cells of rows ``1.5, red, ?``; ``line`` is the number of the first line."""
-    bounds, marks, _, _, lines, status = buffers
-    at, row = 0, 0
-    while at < len(text):
-        at = _skip_blank(text, at)
-        if text[at] != NEWLINE and text[at] != PERCENT:
-            lines[row] = line
-            cells = slice(row * width, (row + 1) * width)
-            at = _dense_row(text, at, bounds[cells], marks[cells], status)
-            if at == FAILED:
-                break
-            row += 1
-        at = _skip_line(text, at)
-        line += 1
-    status[ROWS], status[CELLS] = row, row * width
-
-
-@kernel
-def _find_sparse(text: Bytes, line: int, width: int, buffers: CellBuffers) -> None:
-    """Find the cells of rows ``{3 1.5, 7 red}``; ``columns`` and ``ends`` make a CSR."""
-    bounds, marks, columns, ends, lines, status = buffers
-    at, row = 0, 0
-    while at < len(text):
-        at = _skip_blank(text, at)
-        if text[at] != NEWLINE and text[at] != PERCENT:
-            lines[row] = line
-            at = _sparse_row(text, at, width, bounds, marks, columns, status)
-            if at == FAILED:
-                break
-            row += 1
-            ends[row] = status[CELLS]
-        at = _skip_line(text, at)
-        line += 1
-    status[ROWS], status[CELLS] = row, ends[row]
-
-
-@kernel
-def _dense_row(text: Bytes, at: int, bounds: Ints, marks: Bytes, status: Longs) -> int:
-    """Find the cells of the row at ``at``; return where it ends, or FAILED."""
-    width, column = len(marks), 0
-    while text[at] != NEWLINE and text[at] != PERCENT:
-        mistake = 0
-        if text[at] == COMMA:
-            mistake = EMPTY
-        elif text[at] == OPEN_BRACE or text[at] == CLOSE_BRACE:
-            mistake = WEIGHT if column == width else WRONG_KIND
-        elif column == width:
-            mistake = TOO_MANY
-        if mistake:
-            return fail(status, mistake, column, at, at + 1)
-        start, stop, at, mark = _value(text, at)
-        if mark == UNCLOSED:
-            return fail(status, UNCLOSED, column, start, stop)
-        bounds[column, 0], bounds[column, 1], marks[column] = start, stop, mark
-        column += 1
-        at = _skip_blank(text, at)
-        if text[at] == COMMA:
-            at = _skip_blank(text, at + 1)
-    return at if column == width else fail(status, TOO_FEW, column, at, at)
-
-
-@kernel
-def _sparse_row(
-    text: Bytes, at: int, width: int, bounds: Ints, marks: Bytes, columns: Ints, status: Longs
-) -> int:
-    """Find the cells of the row at ``at``; return where it ends, or FAILED."""
-    if text[at] != OPEN_BRACE:
-        return fail(status, WRONG_KIND, 0, at, at + 1)
-    at = _skip_blank(text, at + 1)
-    cell, before = status[CELLS], -1
-    while text[at] != CLOSE_BRACE:
-        column, stop = _index(text, at)
-        value = _skip_blank(text, stop)
-        in_order = before < column < width and 0 < stop - at < 10
-        if not (in_order and value > stop and _IN_WORD[text[value]]):
-            mistake = _index_mistake(text, at, stop, column, before, width)
-            return fail(status, mistake, column, at, max(stop, _word_end(text, at)))
-        start, stop, at, mark = _value(text, value)
-        if mark == UNCLOSED:
-            return fail(status, UNCLOSED, column, start, stop)
-        bounds[cell, 0], bounds[cell, 1] = start, stop
-        marks[cell], columns[cell] = mark, column
-        cell, before = cell + 1, column
-        at = _skip_blank(text, at)
-        if text[at] == COMMA:
-            at = _skip_blank(text, at + 1)
-        elif text[at] != CLOSE_BRACE and text[at] != NEWLINE:
-            return fail(status, TRAILING, column, at, at + 1)
-    status[CELLS] = cell
-    at = _skip_blank(text, at + 1)
-    if text[at] == COMMA or text[at] == OPEN_BRACE:
-        return fail(status, WEIGHT, 0, at, at + 1)
-    ends = text[at] == NEWLINE or text[at] == PERCENT
-    return at if ends else fail(status, TRAILING, 0, at, at + 1)
-
-
-@kernel
-def _index(text: Bytes, at: int) -> tuple[int, int]:
-    """Read the column number of a sparse cell; return it and where it ends."""
-    column, at = parse_digits(text, at, np.uint64(0))
-    return int(np.int64(column)), at
-
-
-@kernel
-def _index_mistake(text: Bytes, at: int, stop: int, column: int, before: int, width: int) -> int:
-    """Return what is wrong with the column number ``text[at:stop]`` or with what follows it."""
-    if text[at] == NEWLINE:
-        return OPEN_ROW
-    blank = text[stop] == BLANK or text[stop] == TAB
-    if not 0 < stop - at < 10 or column >= width or not blank:
-        return BAD_INDEX
-    return UNORDERED if column <= before else NO_VALUE
-
-
-@kernel
-def _value(text: Bytes, at: int) -> tuple[int, int, int, int]:
-    """Return bounds of the value at ``at`` without quotes, where it ends, its mark or UNCLOSED."""
-    quote = text[at]
-    if quote != QUOTE and quote != DOUBLE_QUOTE:
-        stop = _word_end(text, at)
-        missing = quote == QUESTION_MARK and stop == at + 1
-        return at, stop, stop, MISSING if missing else PLAIN
-    at += 1
-    start, mark = at, QUOTED
-    while text[at] != quote and text[at] != NEWLINE:
-        if text[at] == BACKSLASH and text[at + 1] != NEWLINE:
-            mark = ESCAPED
-            at += 1
-        at += 1
-    return start, at, at + 1, mark if text[at] == quote else UNCLOSED
-
-
-@kernel
-def _word_end(text: Bytes, at: int) -> int:
-    while _IN_WORD[text[at]]:
-        at += 1
-    return at
-
-
-@kernel
-def _skip_blank(text: Bytes, at: int) -> int:
-    while text[at] == BLANK or text[at] == TAB:
-        at += 1
-    return at
-
-
-@kernel
-def _skip_line(text: Bytes, at: int) -> int:
-    while text[at] != NEWLINE:
-        at += 1
-    return at + 1
-
-
-# Mistakes in the values of a row, next to those in its form.
-NOT_A_NUMBER, UNKNOWN_VALUE = 101, 102
-
-MISTAKES: dict[int, tuple[str, str, str]] = {
-    TOO_FEW: (
-        "A row must have {width} values, one per attribute",
-        "This one has {column}",
-        "Add the missing values, ? if they are unknown",
-    ),
-    TOO_MANY: (
-        "A row must have {width} values, one per attribute",
-        "This one has more",
-        "Remove the extra values, and quote values with commas or spaces",
-    ),
-    EMPTY: (
-        "There must be a value before every comma",
-        "The value of {name!r} is empty",
-        "Write ? for a missing value",
-    ),
-    UNCLOSED: (
-        "A quoted value must end on its line",
-        "The value of {name!r} does not",
-        "Close the quote",
-    ),
-    OPEN_ROW: (
-        "A sparse row must end with a brace",
-        "This one does not",
-        "Check that the file is complete, and close the row with }}",
-    ),
-    NOT_A_NUMBER: (
-        "{name!r} must be numeric",
-        "Got {token!r}",
-        "Write a number or ?, or declare the attribute nominal",
-    ),
-    UNKNOWN_VALUE: (
-        "The value of {name!r} must be declared in its attribute line",
-        "Got {token!r}",
-        "Declare this value, or correct it",
-    ),
-    WEIGHT: (
-        "Weights of rows are not supported",
-        "This row is followed by {token!r}, like a weight",
-        "Remove the weights",
-    ),
-    WRONG_KIND: (
-        "Rows must be all dense or all sparse, like the first one",
-        "Found {token!r}",
-        "Write all rows in the same way",
-    ),
-    BAD_INDEX: (
-        "A cell of a sparse row must be a column number below {width} and a value",
-        "Found {token!r}",
-        "Correct the cell",
-    ),
-    NO_VALUE: (
+def _wrong_sparse_row(
+    line: str, match: re.Match[str] | None, columns: Sequence[int]
+) -> tuple[str, str, str]:
+    """Say what is wrong with the form of a sparse row."""
+    if match is None:
+        return _OTHER_KIND
+    rest = line[match.end() :]
+    if not rest:
+        return (
+            "A sparse row must end with a brace",
+            "This one does not",
+            "Check that the file is complete, and close the row with }",
+        )
+    if re.match(r"\}[ \t]*[,{]", rest):
+        return _WEIGHT
+    if rest[0] == "}" or _PAIRS.match(rest):
+        return (
+            "Cells are parted by commas and a row ends with its line",
+            f"Found {rest[:40]!r}",
+            "Correct the row, and quote values with spaces",
+        )
+    number = re.match(r"([0-9]{1,9})(?![^\s,}])", rest)
+    if number is None:
+        return (
+            "A cell of a sparse row must be a column number and a value",
+            f"Found {re.split('[ ,}]', rest)[0][:40]!r}",
+            "Correct the cell",
+        )
+    return (
         "A cell of a sparse row is the number of a column and a value",
-        "column {column} has no value",
+        f"column {number[1]} has no value, or one whose quote is not closed",
         "Write the value, ? where it is unknown",
-    ),
-    UNORDERED: (
+    )
+
+
+def _wrong_column(before: int, column: int, width: int) -> tuple[str, str, str]:
+    """Say what is wrong with the number of a column."""
+    if column >= width:
+        return (
+            f"A cell of a sparse row must be a column number below {width} and a value",
+            f"Found {str(column)!r}",
+            "Correct the cell",
+        )
+    return (
         "The columns of a sparse row increase",
-        "column {column} comes too late or twice",
+        f"column {column} comes too late or twice",
         "Sort the cells of the row",
-    ),
-    TRAILING: (
-        "Cells are parted by commas and a row ends with its line",
-        "Found {token!r}",
-        "Correct the row, and quote values with spaces",
-    ),
-}
+    )

@@ -1,174 +1,39 @@
 """CSV and TSV: a header of names, then a row a line; columns of numbers or of words.
 
-Quotes are doubled inside quotes, and a quoted cell may go over several lines.
-
-Read by hand with the tokenizer that ARFF needs anyway. pyarrow and polars give the same bits in
-less time (1.2 million cells in 0.14 s and 0.09 s against 0.3 s), but neither is a core dependency;
-polars fills short rows and takes a quoted ``"NA"`` for missing, and pyarrow does not say which
-line is wrong.
+Quotes are doubled inside quotes, and a quoted cell may go over several lines. pandas reads the
+cells. Three things that it does not tell are settled here: whether a row is short, whether a cell
+that looks missing was quoted, and which line is wrong.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
-from typing import BinaryIO
+from itertools import islice, product
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._kernel import kernel
-from labelance.datasets._dataset import MultiLabelDataset
+from labelance.datasets._dataset import Categories, MultiLabelDataset
+from labelance.datasets.formats._cells import BLANKS, is_number, read_frame
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
-from labelance.datasets.formats._text_file import BYTES_PER_NAME, CellWriter, TextFile
-from labelance.datasets.formats._tokenizer import (
-    CELLS,
-    DROP,
-    ESCAPED,
-    FAILED,
-    GUESS,
-    MISSING,
-    NUMBER,
-    PLAIN,
-    QUOTED,
-    ROWS,
-    TEXT,
-    Bytes,
-    CellBuffers,
-    CellReader,
-    FoundCells,
-    Ints,
-    Longs,
-    allocate_buffers,
-    fail,
-    most_dense_rows,
-)
+from labelance.datasets.formats._text_file import CellWriter, TextFile
 from labelance.exceptions import DataFileError, InputError, arg
-
-# Mistakes in a row; UNCLOSED differs from all marks of cells.
-TOO_FEW, TOO_MANY, TRAILING, UNCLOSED = range(11, 15)
-
-NEWLINE, BLANK, TAB, QUOTE = 10, 32, 9, 34
-
-
-def find_cells(block: bytes, first_line: int, width: int, separator: int) -> FoundCells:
-    """Find the cells of a block of whole rows."""
-    text = np.frombuffer(block, dtype=np.uint8)
-    rows = most_dense_rows(block, width)
-    buffers = allocate_buffers(rows, (rows + 1) * width, sparse=False)
-    _find(text, first_line, width, separator, buffers)
-    return buffers.found(block, width)
-
-
-@kernel
-def _find(text: Bytes, line: int, width: int, separator: int, buffers: CellBuffers) -> None:
-    """Find the cells of all rows; ``line`` is the number of the first line."""
-    bounds, marks, _, _, lines, status = buffers
-    at, row = 0, 0
-    while at < len(text):
-        if text[at] != NEWLINE:
-            lines[row] = line
-            start = at
-            cells = slice(row * width, (row + 1) * width)
-            at = _find_in_row(text, at, separator, bounds[cells], marks[cells], status)
-            if at == FAILED:
-                break
-            row += 1
-            for i in range(start, at):
-                line += text[i] == NEWLINE
-        at += 1
-        line += 1
-    status[ROWS], status[CELLS] = row, row * width
-
-
-@kernel
-def _find_in_row(
-    text: Bytes, at: int, separator: int, bounds: Ints, marks: Bytes, status: Longs
-) -> int:
-    """Find the cells of the row at ``at``; return where it ends, or FAILED."""
-    width, column = len(marks), 0
-    while True:
-        at = _skip_blank(text, at, separator)
-        start, stop, at, mark = _value(text, at, separator)
-        at = _skip_blank(text, at, separator)
-        mistake = 0
-        if column == width:
-            mistake = TOO_MANY
-        elif mark == UNCLOSED:
-            mistake = UNCLOSED
-        elif text[at] != separator and text[at] != NEWLINE:
-            mistake = TRAILING
-        elif text[at] == NEWLINE and column + 1 < width:
-            mistake = TOO_FEW
-        if mistake:
-            return fail(status, mistake, column, start, stop)
-        bounds[column, 0], bounds[column, 1], marks[column] = start, stop, mark
-        if text[at] == NEWLINE:
-            return at
-        column += 1
-        at += 1
-
-
-@kernel
-def _value(text: Bytes, at: int, separator: int) -> tuple[int, int, int, int]:
-    """Return bounds of the value at ``at`` without quotes, where it ends, its mark or UNCLOSED."""
-    start = at
-    if text[at] != QUOTE:
-        while text[at] != separator and text[at] != NEWLINE:
-            at += 1
-        stop = at
-        while stop > start and (text[stop - 1] == BLANK or text[stop - 1] == TAB):
-            stop -= 1
-        return start, stop, at, MISSING if _is_missing(text, start, stop) else PLAIN
-    mark, at = QUOTED, at + 1
-    while at < len(text):
-        if text[at] == QUOTE:
-            # The last byte of a block is a line end, so there is a byte after every quote.
-            if text[at + 1] != QUOTE:
-                return start + 1, at, at + 1, mark
-            mark, at = ESCAPED, at + 1
-        at += 1
-    return start + 1, start + 1, start, UNCLOSED
-
-
-@kernel
-def _skip_blank(text: Bytes, at: int, separator: int) -> int:
-    while (text[at] == BLANK or text[at] == TAB) and text[at] != separator:
-        at += 1
-    return at
-
-
-@kernel
-def _is_missing(text: Bytes, start: int, stop: int) -> bool:
-    """Return whether an unquoted cell is empty, ``?``, ``NA``, ``NaN`` or ``null``."""
-    length = stop - start
-    if length == 0:
-        return True
-    if length == 1:
-        return text[start] == 63
-    if length == 2:
-        return text[start] == 78 and text[start + 1] == 65
-    first, second, third = text[start] | 32, text[start + 1] | 32, text[start + 2] | 32
-    if length == 3:
-        return first == 110 and second == 97 and third == 110
-    if length == 4:
-        return first == 110 and second == 117 and third == 108 and text[start + 3] | 32 == 108
-    return False
-
 
 # What must be quoted: what would be read as missing, and what would not be read as one cell.
 _MISSING_WORD = re.compile(r"|\?|NA|(?i:nan|null)")
+_MISSING = ["", "?", "NA", *(
+    "".join(letters)
+    for word in ("nan", "null")
+    for letters in product(*zip(word, word.upper()))
+)]  # fmt: skip
+# Around a quoted cell that looks missing or has blanks at its ends; no text has this character.
+_GUARD = "\ufdd0"
 _DECIMAL = re.compile(r"[-+]?[0-9.]*(,[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[-+]?(0|[1-9][0-9]{0,2}(,[0-9]{3})*)(\.[0-9]+)?")
 _POINTS = re.compile(r"[-+]?[0-9]{1,3}(\.[0-9]{3})+,")
 _ODD = re.compile(r"[\"\n\t,;|]|^\s|\s$")
-
-
-# Cells of some rows, and the lines that the rows come from.
-Block = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def read_csv(
@@ -178,63 +43,210 @@ def read_csv(
     categorical: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> Table:
-    """Read a file of separated values; a column with a word in it is nominal.
-
-    A file with words is read twice, since only its end tells which columns have them.
-    """
-    separator = _find_separator(file) if separator is None else separator
+    """Read a file of separated values; a column with a word in it is nominal."""
+    text = file.read()
+    separator = _find_separator(file, text) if separator is None else separator
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
         raise InputError(
             "separator must be one character",
             f"Got separator={separator!r}",
             "Use ',', ';' or '\\t'",
         )
-    body = _Body(file, separator)
-    kinds = np.full(len(body.names), GUESS, dtype=np.uint8)
-    kinds[find_columns(file, body.names, categorical, "categorical")] = TEXT
-    kinds[find_columns(file, body.names, ignore, "ignore")] = DROP
-    reader = body.reader(kinds)
-    parts = body.read_numbers(reader)
-    if parts is None:
-        kinds[kinds == GUESS] = NUMBER
-        reader = body.reader(kinds)
-        parts = list(body.read(reader))
-    table = Table(
-        file=file,
-        names=body.names,
-        categories=reader.categories(),
-        cells=np.concatenate([np.empty((0, len(body.names))), *(cells for cells, _ in parts)]),
-        lines=np.concatenate([np.empty(0, dtype=np.int64), *(lines for _, lines in parts)]),
-        guesses=True,
-    )
-    if not len(table.cells):
+    sheet = _Sheet(file, text, separator.encode())
+    header = next(sheet.rows(), None)
+    if header is None:
+        raise file.error(
+            1, "The first line must hold the column names", "It is empty", "Add a header"
+        )
+    names = tuple(header.values())
+    check_no_repeated_names(file, names, [header.line] * len(names))
+    texts = find_columns(file, names, categorical, "categorical")
+    ignored = find_columns(file, names, ignore, "ignore")
+    cells, categories = _read_columns(_read_frame(sheet, header, set(texts)), texts, ignored)
+    if not len(cells):
         raise file.error(
             None,
             "The file has a header and no rows",
             "Rows must follow the header",
             "Check that the file is complete",
         )
-    table = table.sort_categories(reader.learned)
-    return table.take(np.flatnonzero(kinds != DROP)) if ignore else table
+    table = Table(
+        file=file,
+        names=names,
+        categories=categories,
+        cells=cells,
+        line_of=lambda row: next(islice(sheet.rows(), row + 1, None)).line,
+        guesses=True,
+    )
+    return table.take(np.delete(np.arange(len(names)), ignored)) if ignored else table
 
 
-def _find_separator(file: TextFile) -> str:
+def _read_frame(sheet: _Sheet, header: _Row, texts: set[int]) -> Any:
+    """Return the cells below the header; columns in ``texts``, and others of words, as texts."""
+    width, separator = len(header.cells), sheet.separator
+    try:
+        text, inside = _tidy(sheet.text[header.end :], separator)
+        kinds = dict.fromkeys(texts, "category")
+        frame = read_frame(text, separator.decode(), width, dtype=kinds, na_values=_MISSING)
+        # No row is too long, so that none is short if all together have what they need.
+        if text.count(separator) - inside != len(frame) * (width - 1):
+            raise ValueError(f"A row has not {width} cells")
+    except ValueError as problem:
+        sheet.check_widths(header)
+        raise sheet.file.error(
+            None, "The file must be CSV", str(problem), "Write it again with another program"
+        ) from problem
+    # True and TRUE would be one.
+    flags = {j for j in range(width) if frame[j].dtype == object and _has_flags(frame[j])}
+    return _read_frame(sheet, header, texts | flags) if flags - texts else frame
+
+
+def _has_flags(column: Any) -> bool:
+    return any(isinstance(value, bool) for value in column.unique())
+
+
+def _read_columns(
+    frame: Any, texts: Collection[int], ignored: Collection[int]
+) -> tuple[NDArray[np.float64], Categories]:
+    """Return numbers and codes, and the values of the columns of words in alphabetical order."""
+    numeric = np.array([kind.kind == "f" for kind in frame.dtypes])
+    cells = np.full(frame.shape, np.nan)
+    cells[:, numeric] = frame.loc[:, numeric].to_numpy()
+    categories: list[tuple[str, ...] | None] = [None] * len(numeric)
+    for j in {*np.flatnonzero(~numeric).tolist()} - {*ignored}:
+        column = frame[j].astype("category").cat
+        words = [str(word).strip(BLANKS).strip(_GUARD) for word in column.categories]
+        known: dict[str, float]
+        if j not in texts and all(map(is_number, words)):
+            known = {word: float(word) for word in words}
+        else:
+            ordered = sorted(set(words))
+            known = {word: float(code) for code, word in enumerate(ordered)}
+            categories[j] = tuple(ordered)
+        cells[:, j] = np.array([*map(known.__getitem__, words), np.nan])[column.codes]
+    return cells, tuple(categories)
+
+
+def _tidy(text: bytes, separator: bytes) -> tuple[bytes, int]:
+    """Return rows without blanks after cells, and how many separators are inside quotes.
+
+    What is quoted and would be read as missing, or without its blanks, is guarded.
+    """
+    blanks = BLANKS.encode().replace(separator, b"")
+    if b'"' not in text and not any(
+        bytes([blank]) + end in text for blank in blanks for end in (separator, b"\n")
+    ):
+        return text, 0
+    s, inside = re.escape(separator), 0
+
+    def tidy(match: re.Match[bytes]) -> bytes:
+        nonlocal inside
+        value = match[1]
+        if value is None:
+            return b""
+        if not match[2] or match[3] is None:
+            raise ValueError("A quoted cell does not end with its quote")
+        inside += value.count(separator)
+        odd = _MISSING_WORD.fullmatch(value.decode()) or value != value.strip(b" \t")
+        guard = _GUARD.encode() if odd else b""
+        return b'"' + guard + value + guard + b'"'
+
+    quoted = rb'(?:\A|(?<=[%b\n]))[%b]*+"((?:[^"]|"")*+)("?+)[%b]*+(?=([%b\n])?)' % (
+        s, blanks, blanks, s
+    )  # fmt: skip
+    return re.sub(rb"%b|[%b]++(?=[%b\n])" % (quoted, blanks, s), tidy, text), inside
+
+
+class _Row(NamedTuple):
+    """A row: its first line, its cells, each matched, and where it ends."""
+
+    line: int
+    cells: list[re.Match[bytes]]
+    end: int
+
+    def values(self) -> Iterator[str]:
+        """Yield what the cells hold."""
+        for cell in self.cells:
+            quoted = cell["quoted"]
+            value = cell["bare"].strip(b" \t") if quoted is None else quoted.replace(b'""', b'"')
+            yield value.decode()
+
+
+class _Sheet(NamedTuple):
+    """A file of separated values, read cell by cell: for its header, and for what is wrong."""
+
+    file: TextFile
+    text: bytes
+    separator: bytes
+
+    def rows(self) -> Iterator[_Row]:
+        """Yield the rows that are not empty, the header first."""
+        s, blanks = re.escape(self.separator), b" \t".replace(self.separator, b"")
+        quoted = rb'"(?P<quoted>(?:[^"]|"")*+)(?P<close>"?+)[%b]*+(?P<more>[^%b\n]*+)' % (blanks, s)
+        bare = rb'(?P<bare>(?!")[^%b\n]*+)' % s
+        cell = re.compile(rb"[%b]*+(?:%b|%b)(?P<end>[%b\n])" % (blanks, quoted, bare, s))
+        at, line = 0, 1
+        while at < len(self.text):
+            start, cells = at, list[re.Match[bytes]]()
+            while not cells or cells[-1]["end"] != b"\n":
+                match = cell.match(self.text, at)
+                if match is None or match["more"]:
+                    raise self._bad_quotes(line, len(cells), closed=match is not None)
+                cells.append(match)
+                at = match.end()
+            if len(cells) > 1 or cells[0]["bare"] is None or cells[0]["bare"].strip(b" \t"):
+                yield _Row(line, cells, at)
+            line += self.text.count(b"\n", start, at)
+
+    def _bad_quotes(self, line: int, column: int, *, closed: bool) -> DataFileError:
+        where = f"cell {column + 1}"
+        if closed:
+            return self.file.error(
+                line,
+                "A quoted cell must end with its quote",
+                f"Something follows in {where}",
+                "Double the quotes inside quotes",
+            )
+        return self.file.error(
+            line,
+            "A quoted cell must be closed",
+            f"The quote in {where} starts here and never ends",
+            "Close the quote",
+        )
+
+    def check_widths(self, header: _Row) -> None:
+        """Raise for a row that has not as many cells as the header."""
+        width = len(header.cells)
+        for row in self.rows():
+            if len(row.cells) == width:
+                continue
+            too_few = len(row.cells) < width
+            separator = self.separator.decode()
+            raise self.file.error(
+                row.line,
+                f"Every row must have {width} cells, like the header",
+                f"This one has {len(row.cells) if too_few else 'more'}",
+                "Add the missing cells; they may be empty"
+                if too_few
+                else f"Remove the extra cells, and quote cells with a {separator!r}",
+            )
+
+
+def _find_separator(file: TextFile, text: bytes) -> str:
     """Return what separates cells: what cuts the header and the first row into most cells alike."""
-    head = next(file.lines(quote=b'"'), (1, b""))[1][: 1 << 20].decode(file.encoding, "ignore")
-    widths = {separator: _first_widths(head, separator) for separator in ",;\t|"}
+    widths = {separator: _first_widths(file, text, separator) for separator in ",;\t|"}
     alike = {separator: w[0] for separator, w in widths.items() if len({*w}) == 1 and w[0] > 1}
     if alike:
         return max(alike, key=alike.__getitem__)
     return next((separator for separator, w in widths.items() if w and w[0] > 1), ",")
 
 
-def _first_widths(head: str, separator: str) -> list[int]:
+def _first_widths(file: TextFile, text: bytes, separator: str) -> list[int]:
     """Return how many cells a separator makes of the header and of the first row."""
-    rows = filter(None, csv.reader(io.StringIO(head, newline="\n"), delimiter=separator))
     try:
-        return [len(row) for row in islice(rows, 2)]
-    except csv.Error:
-        return []  # `_read_names` raises for what is wrong with them
+        return [len(row.cells) for row in islice(_Sheet(file, text, separator.encode()).rows(), 2)]
+    except DataFileError:
+        return []  # raised again where the cells are read
 
 
 def check_no_decimal_commas(
@@ -244,7 +256,7 @@ def check_no_decimal_commas(
     for name, values in zip(data.feature_names, data.categories):
         commas = [value for value in values or () if "," in value]
         if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
-            separator = separator or _find_separator(file)
+            separator = separator or _find_separator(file, file.read())
             options = f"sep={separator!r}"
             if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
                 problem, options = "Numbers must not have commas", options + ", thousands=','"
@@ -261,119 +273,6 @@ def check_no_decimal_commas(
                 f"Convert the file, for example pandas.read_csv({str(file.path)!r}, {options})"
                 f".to_csv('new.csv', index=False), or add the column to {arg('categorical', ...)}",
             )
-
-
-class _Body:
-    """The header of a file, and the rows below it, which can be read twice."""
-
-    def __init__(self, file: TextFile, separator: str) -> None:
-        self.file, self.separator = file, separator
-        self.names, self.header_lines = _read_names(file, separator)
-
-    def reader(self, kinds: NDArray[np.uint8]) -> CellReader:
-        """Make a reader of cells; no values are declared in this format."""
-        nothing = (None,) * len(self.names)
-        return CellReader(
-            kinds,
-            nothing,
-            encoding=self.file.encoding,
-            unescape=_unescape,
-        )
-
-    def read_numbers(self, reader: CellReader) -> list[Block] | None:
-        """Return all cells, or None if the reader met a word where numbers were guessed."""
-        guessed, parts = np.count_nonzero(reader.kinds == GUESS), []
-        for part in self.read(reader):
-            if np.count_nonzero(reader.kinds == GUESS) == guessed:
-                parts.append(part)
-            else:
-                parts.clear()  # read on for the other columns
-        return parts if np.count_nonzero(reader.kinds == GUESS) == guessed else None
-
-    def read(self, reader: CellReader) -> Iterator[Block]:
-        """Yield blocks of cells, with the lines of their rows."""
-        memory = BYTES_PER_NAME * len(self.names)
-        for found in self._blocks():
-            memory += found.memory
-            self.file.require(memory + reader.memory)
-            # A cell is bad only where a word was met for the first time; see `read_numbers`.
-            numbers, _ = reader.read(found)
-            yield numbers.reshape(found.rows, found.width), found.lines[: found.rows]
-
-    def _blocks(self) -> Iterator[FoundCells]:
-        width, skip = len(self.names), self.header_lines
-        for first_line, block in self.file.lines(quote=b'"'):
-            if first_line == 1:
-                block = block.split(b"\n", skip)[skip]
-                first_line += skip
-            if not block:
-                continue
-            found = find_cells(block, first_line, width, ord(self.separator))
-            if found.mistake:
-                raise self._error(found)
-            yield found
-
-    def _error(self, found: FoundCells) -> DataFileError:
-        width, column = len(self.names), found.column
-        problem, what, cure = {
-            TOO_FEW: (
-                f"Every row must have {width} cells, like the header",
-                f"This one has {column + 1}",
-                "Add the missing cells; they may be empty",
-            ),
-            TOO_MANY: (
-                f"Every row must have {width} cells, like the header",
-                "This one has more",
-                f"Remove the extra cells, and quote cells with a {self.separator!r}",
-            ),
-            TRAILING: (
-                "A quoted cell must end with its quote",
-                f"Something follows in {self.names[min(column, width - 1)]!r}",
-                "Double the quotes inside quotes",
-            ),
-            UNCLOSED: (
-                "A quoted cell must be closed",
-                f"One in {self.names[min(column, width - 1)]!r} starts here and never ends",
-                "Close the quote",
-            ),
-        }[found.mistake]
-        return self.file.error(int(found.lines[found.rows]), problem, what, cure)
-
-
-def _unescape(value: str) -> str:
-    return value.replace('""', '"')
-
-
-def _read_names(file: TextFile, separator: str) -> tuple[tuple[str, ...], int]:
-    """Return the names of the columns, and how many lines they take."""
-    _, block = next(file.lines(quote=b'"'), (1, b""))
-    # A quoted name may have line ends in it; the rows below it are counted later.
-    first = block[: 1 << 24].split(b"\n", 1)[0]
-    file.require(BYTES_PER_NAME * first.count(separator.encode()), what="the header", line=1)
-    # Longer than any name: the module's own limit is for cells.
-    text = block[: 1 << 24].decode(file.encoding, "ignore")
-    lines = io.StringIO(text, newline="\n")
-    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    try:
-        names = next(rows, [])
-    except csv.Error as problem:
-        raise file.error(
-            1, "The first line must hold the column names", str(problem), "Correct the header"
-        ) from problem
-    if not names:
-        raise file.error(
-            1,
-            "The first line must hold the column names",
-            "It is empty",
-            "Add a header",
-        )
-    header = b"\n".join([*block.split(b"\n", rows.line_num)[: rows.line_num], b""])
-    found = find_cells(header, 1, len(names), ord(separator))
-    if not found.mistake:  # without the blanks around cells, as in all other rows
-        names = [found.token(j).decode(file.encoding) for j in range(len(names))]
-        names = [_unescape(n) if m == ESCAPED else n for n, m in zip(names, found.marks)]
-    check_no_repeated_names(file, names, [1] * len(names))
-    return tuple(names), rows.line_num
 
 
 def write_csv(data: MultiLabelDataset, out: BinaryIO, *, separator: str = ",") -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
-from xml.parsers import expat
+from typing import Any, Literal, NamedTuple
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -84,7 +84,7 @@ def find_columns(
 class Table:
     """All columns of a file.
 
-    ``cells`` is an ndarray or csr_array of numbers and codes; ``lines`` has the line of every
+    ``cells`` is an ndarray or csr_array of numbers and codes; ``line_of`` tells the line of a
     row, so that a bad label can be pointed at, and is None where a file has no lines.
     ``labels`` are the label columns that the file itself names, if it does. ``guesses`` says
     that the file declares no types, so that ``categorical`` does.
@@ -94,14 +94,14 @@ class Table:
     names: tuple[str, ...]
     categories: Categories
     cells: Any
-    lines: NDArray[np.int64] | None
+    line_of: Callable[[int], int | None] | None = None
     name: str = ""
     labels: tuple[int, ...] | None = None
     guesses: bool = False
 
     def line(self, row: int) -> int | None:
         """Return the line of the file of row ``row``."""
-        return None if self.lines is None else int(self.lines[row])
+        return None if self.line_of is None else self.line_of(row)
 
     def take(self, columns: NDArray[np.intp]) -> Table:
         """Return the table of some columns."""
@@ -115,42 +115,33 @@ class Table:
             labels=labels and tuple(position[j] for j in labels if j in position),
         )
 
-    def sort_categories(self, columns: Iterable[int]) -> Table:
-        """Return the table with the values of some nominal columns in alphabetical order.
 
-        Values that were learned from the rows come in the order of the rows, which says nothing.
-        """
-        categories, stored = list(self.categories), stored_values(self.cells)
-        for j, places in cells_by_column(self.cells, np.array([*columns], dtype=np.intp)):
-            values = categories[j] or ()
-            categories[j] = tuple(sorted(values))
-            rank = np.argsort(np.argsort(np.array(values, dtype=object)))
-            column = stored[places]
-            here = ~np.isnan(column)
-            column[here] = rank[column[here].astype(np.intp)]
-            stored[places] = column
-        return replace(self, categories=tuple(categories))
-
-
-# What the parser and the names may take for a byte of text, and how deep labels may be nested.
-MEMORY_PER_BYTE = 16
-MOST_LEVELS = 1000
-
+# What could expand or open other files. UTF-16 hides it, and is not what label files are in.
+_DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)|^(?:\xff\xfe|\xfe\xff)")
 NAMESPACE = "http://mulan.sourceforge.net/labels"
 
 
 def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, ...]:
     """Read the names of all labels of a Mulan label file, nested ones included."""
-    file, names = TextFile(path, max_size=find_budget(path, max_size)), list[str]()
-    parser, memory = _make_parser(file, names), 0
+    file = TextFile(path, max_size=find_budget(path, max_size))
+    text = file.read_bytes()
+    declaration = _DECLARATION.search(text)
+    if declaration is not None:
+        raise file.error(
+            text.count(b"\n", 0, declaration.start()) + 1,
+            "A label file must be plain XML",
+            "It has a document type or declares entities",
+            "Remove the DOCTYPE; nothing was expanded",
+        )
     try:
-        for block in file.blocks():
-            memory += MEMORY_PER_BYTE * len(block)
-            file.require(memory, what="the label file")
-            parser.Parse(block, False)
-        parser.Parse(b"", True)
-    except DataFileError:
-        raise
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as problem:
+        raise file.error(
+            problem.position[0],
+            "The label file must be well-formed XML",
+            f"The parser reports: {problem}",
+            f"Correct it, or name the labels with {arg('labels', ...)}",
+        ) from problem
     except (LookupError, ValueError) as problem:
         raise file.error(
             1,
@@ -158,60 +149,13 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
             f"It declares another one ({problem})",
             'Save it as UTF-8, with encoding="utf-8" in its first line',
         ) from problem
-    except expat.ExpatError as problem:
+    labels = [one for one in root.iter() if re.split("[:}]", one.tag)[-1] == "label"]
+    names = [label.get("name", "") for label in labels]
+    if not all(label.get("name") is not None for label in labels):
         raise file.error(
-            problem.lineno,
-            "The label file must be well-formed XML",
-            f"The parser reports: {expat.errors.messages[problem.code]}",
-            f"Correct it, or name the labels with {arg('labels', ...)}",
-        ) from problem
-    return _distinct(file, names)
-
-
-def _make_parser(file: TextFile, names: list[str]) -> expat.XMLParserType:
-    """Make a parser that collects names and refuses all that could expand or open files."""
-    parser = expat.ParserCreate()
-    level = 0
-
-    def refuse(*_: object) -> NoReturn:
-        raise file.error(
-            parser.CurrentLineNumber,
-            "A label file must be plain XML",
-            "It has a document type or declares entities",
-            "Remove the DOCTYPE; nothing was expanded",
+            None, "Every label must have a name", "One has none", 'Write <label name="…"/>'
         )
-
-    def leave(tag: str) -> None:
-        nonlocal level
-        level -= 1
-
-    def collect(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal level
-        level += 1
-        if level > MOST_LEVELS:
-            raise file.error(
-                parser.CurrentLineNumber,
-                f"Labels can be nested in at most {MOST_LEVELS} levels",
-                "This file has more",
-                f"Close the elements, or name the labels with {arg('labels', ...)}",
-            )
-        if tag.rpartition(":")[2] != "label":
-            return
-        if "name" not in attributes:
-            raise file.error(
-                parser.CurrentLineNumber,
-                "Every label must have a name",
-                "This one has none",
-                'Write <label name="…"/>',
-            )
-        names.append(attributes["name"])
-
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    parser.ExternalEntityRefHandler = refuse
-    parser.StartElementHandler = collect
-    parser.EndElementHandler = leave
-    return parser
+    return _distinct(file, names)
 
 
 def label_file_bytes(label_names: Sequence[str]) -> bytes:
@@ -573,8 +517,8 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
             "Every row has a missing label",
             f"Use {arg('missing_labels', 'negative')}, or leave columns out of the labels",
         )
-    lines = None if table.lines is None else table.lines[keep]
-    return replace(table, cells=table.cells[keep], lines=lines)
+    line_of = table.line_of and (lambda row: table.line(int(keep[row])))
+    return replace(table, cells=table.cells[keep], line_of=line_of)
 
 
 def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_array:

@@ -255,7 +255,6 @@ def _to_table(file: TextFile, table: Any, words: dict[str, Any], texts: set[str]
         names=names,
         categories=tuple(values for _, values in columns),
         cells=csr_array(cells) if words.get("sparse") else cells,
-        lines=None,
         name=words.get("name", ""),
         labels=tuple(j for j, name in enumerate(names) if name in labels) or None,
     )

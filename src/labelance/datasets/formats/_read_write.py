@@ -203,9 +203,9 @@ def read_multilabel(
     encoding : str, default="utf-8"
         The encoding of a text file.
     max_size : int or str, optional
-        The largest size of the data in memory, names included, in bytes or as ``"4GB"``: a guard
-        against small files made to fill the memory. A compressed file may not unpack to more,
-        either. Unless given, what the environment variable ``LABELANCE_MAX_SIZE`` says, or else
+        The largest size of what a compressed file holds, in bytes or as ``"4GB"``: a guard
+        against small files made to fill the memory. Parquet and NPZ are compressed, too. Unless
+        given, what the environment variable ``LABELANCE_MAX_SIZE`` says, or else
         1 GiB or 100 times the size of the file, whichever is more.
 
     Returns

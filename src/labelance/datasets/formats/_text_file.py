@@ -1,17 +1,13 @@
-"""Text files: lines block by block, compressed or not, within a budget of memory; cells as text.
-
-A parser that works on blocks of bytes needs no more memory than a block and what it builds. A
-file of some kilobytes can stand for gigabytes, by compression or by what it declares, so every
-reader adds up what its result will take and asks before it takes it.
-"""
+"""Text files: what they hold, compressed or not, within a limit of size; cells as text."""
 
 from __future__ import annotations
 
 import codecs
+import lzma
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +18,7 @@ from scipy.sparse import csr_array, hstack
 
 from labelance._arrays._containers import to_dense
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._compression import Unreadable, find_codec, unpack
+from labelance.datasets.formats._compression import find_codec, unpack
 from labelance.exceptions import DataFileError, InputError, arg
 
 # By default this much in any case, and this many times the size of the file.
@@ -39,7 +35,7 @@ _UNITS = "kmgtp"
 
 
 def find_budget(path: Path, max_size: int | str | None = None) -> int:
-    """Return how many bytes the data of a file may take."""
+    """Return how large a file may be when it is unpacked, in bytes."""
     if max_size is None:
         max_size = os.environ.get(VARIABLE)
     if max_size is not None:
@@ -83,17 +79,12 @@ def json_memory(text: bytes) -> int:
     return len(text) + BYTES_PER_NAME * sum(map(text.count, (b",", b"[", b"{")))
 
 
-READ_SIZE = 1 << 18
-BLOCK_SIZE = 1 << 22
-# A long line is in memory as read, as a block, in the parts of it that are looked at, as text.
-LINE_COPIES = 4
-# Positions in a block are 32-bit numbers.
-MAX_BLOCK = 2**31 - 2
+READ_SIZE = 1 << 20
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, plain or compressed: where it is, its encoding, the memory it may take."""
+    """A text file, plain or compressed: where it is, its encoding, how large it may be."""
 
     path: Path
     encoding: str = "utf-8"
@@ -109,7 +100,7 @@ class TextFile:
         if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
             raise self.error(
                 None,
-                "A data file must be a regular file, since it is read twice",
+                "A data file must be a regular file",
                 "This is a pipe or a device",
                 "Write its content to a file first",
             )
@@ -119,135 +110,79 @@ class TextFile:
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
         return DataFileError(f"{where}: {problem}", found, cure)
 
-    def require(self, needed: int, *, what: str = "the data", line: int | None = None) -> None:
+    def require(self, needed: int, *, what: str = "the data") -> None:
         """Raise if more bytes than allowed are needed; ask before they are taken."""
         if needed > self.max_size:
-            raise self.error(
-                line, *self.too_large(f"{what.capitalize()} would take {format_amount(needed)}")
-            )
+            raise self._too_large(f"{what.capitalize()} would take {format_amount(needed)}")
 
-    def too_large(self, found: str) -> tuple[str, str, str]:
-        """Say what is wrong with a file that takes more memory than allowed."""
-        return (
+    def _too_large(self, found: str) -> DataFileError:
+        return self.error(
+            None,
             f"The content of the file exceeds {arg('max_size', format_amount(self.max_size))}",
             found,
             f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}",
         )
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the bytes, unzipped and otherwise as they are."""
-        chunks = self._chunks()
-        while chunk := self._next(chunks, None):
-            yield chunk
-
-    def lines(self, *, quote: bytes | None = None) -> Iterator[tuple[int, bytes]]:
-        r"""Yield blocks of whole lines with the number of their first line.
-
-        Lines end with ``\n`` whatever the file uses. With ``quote``, a line break inside quotes
-        does not end a line.
-        """
-        number, pending, inside = 1, [b""], False
-        chunks = self._newlines()
-        while chunk := self._next(chunks, number):
-            cut = _last_line_end(chunk, quote, inside)
-            if cut:
-                block = b"".join([*pending, chunk[:cut]])
-                pending, inside = [], False
-                yield number, self._checked(number, block)
-                number += block.count(b"\n")
-            pending.append(chunk[cut:])
-            needed = LINE_COPIES * sum(map(len, pending))
-            if needed > self.max_size:
-                what = "a line" if quote is None else "a line, or a cell whose quote is not closed,"
-                self.require(needed, what=what, line=number)
-            inside ^= quote is not None and chunk.count(quote, cut) % 2 == 1
-        if any(pending):
-            rest = b"".join([*pending, b"\n"])
-            pending.clear()
-            yield number, self._checked(number, rest)
-
-    def _next(self, chunks: Iterator[bytes], number: int | None) -> bytes:
-        """Return the next chunk, nothing at the end; a broken file breaks in line ``number``."""
+    def read_bytes(self) -> bytes:
+        """Return what the file holds, unpacked and otherwise as it is."""
         try:
-            return next(chunks, b"")
-        except Unreadable as problem:
-            raise self.error(number, *problem.parts) from problem
-
-    def _chunks(self) -> Iterator[bytes]:
-        """Yield the bytes, unzipped, in chunks of at most ``BLOCK_SIZE``."""
-        with self._open() as stream:
-            head = stream.read(READ_SIZE)
-            codec = find_codec(head)
-            if codec is not None:
-                chunks = unpack(codec, stream, head, read_size=READ_SIZE, block_size=BLOCK_SIZE)
-                # A small file is read faster than a thread is started.
-                yield from self._limited(chunks if len(head) < READ_SIZE else _read_ahead(chunks))
-            else:
-                yield from _read(stream, head)
-
-    def _limited(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield unzipped chunks; endless zeros would take no memory, but all the time there is."""
-        total = 0
-        for chunk in chunks:
-            total += len(chunk)
-            if total > self.max_size:
-                raise Unreadable(*self.too_large("It is larger when unzipped"))
-            yield chunk
-
-    def _open(self) -> BinaryIO:
-        try:
-            return self.path.open("rb")
+            stream = self.path.open("rb")
         except OSError as problem:
             raise self.error(
                 None, "The file cannot be opened", str(problem.strerror), "Check the path"
             ) from problem
+        with stream:
+            name = find_codec(stream.read(16))
+            stream.seek(0)
+            return stream.read() if name is None else self._unpack(name, stream)
 
-    def _newlines(self) -> Iterator[bytes]:
-        r"""Yield the bytes with every kind of line end made ``\n``, and no byte order mark."""
-        held, first = b"", True
-        for chunk in self._chunks():
-            chunk = held + chunk
-            if first:
-                chunk, first = chunk.removeprefix(codecs.BOM_UTF8), False
-            # A carriage return at the end may be the first half of a line end.
-            held = b"\r" if chunk.endswith(b"\r") else b""
-            chunk = chunk[: len(chunk) - len(held)]
-            if b"\r" in chunk:
-                chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            if chunk:
-                yield chunk
-        if held:
-            yield b"\n"
+    def _unpack(self, name: str, stream: BinaryIO) -> bytes:
+        chunks, size = [], 0
+        try:
+            with unpack(name, stream) as unpacked:
+                while chunk := unpacked.read1(READ_SIZE):
+                    size += len(chunk)
+                    # A few kilobytes can stand for gigabytes.
+                    if size > self.max_size:
+                        raise self._too_large("It is larger when unzipped")
+                    chunks.append(chunk)
+        except (zlib.error, lzma.LZMAError, OSError, EOFError) as problem:
+            raise self.error(
+                1 + sum(chunk.count(b"\n") for chunk in chunks),
+                f"This is not a complete {name} file",
+                f"It is damaged or ends in the middle ({problem})",
+                "Download or copy it again",
+            ) from problem
+        return b"".join(chunks)
 
-    def _checked(self, number: int, block: bytes) -> bytes:
-        """Return the block if it is text in the encoding of the file."""
-        if len(block) > MAX_BLOCK:
+    def read(self) -> bytes:
+        r"""Return the text as UTF-8 in which ``\n`` ends every line, the last one, too."""
+        text = self.read_bytes().removeprefix(codecs.BOM_UTF8)
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"\0" in text:
             raise self.error(
-                number,
-                f"A line can have at most {MAX_BLOCK} bytes",
-                "This one has more",
-                "Check that this is a data file",
-            )
-        if b"\0" in block:
-            line = number + block.count(b"\n", 0, block.index(b"\0"))
-            raise self.error(
-                line,
+                text.count(b"\n", 0, text.index(b"\0")) + 1,
                 "A data file must be text",
                 "It has a zero byte, like a binary file or UTF-16",
                 "Check the path, or save it as UTF-8 text",
             )
-        if block.isascii():
-            return block
+        if not text.isascii():
+            text = self._encode(text)
+        return text if text.endswith(b"\n") or not text else text + b"\n"
+
+    def _encode(self, text: bytes) -> bytes:
+        """Return text of the encoding of the file in UTF-8."""
         try:
-            block.decode(self.encoding)
+            decoded = text.decode(self.encoding)
         except UnicodeDecodeError as problem:
             raise self.error(
-                number + block.count(b"\n", 0, problem.start),
+                text.count(b"\n", 0, problem.start) + 1,
                 f"The file is not text in {self.encoding}",
-                f"Found the byte 0x{block[problem.start]:02x}",
-                f"Pass the encoding of the file, such as {arg('encoding', 'latin-1')}",
+                f"Found the byte 0x{text[problem.start]:02x}",
+                f"Pass the encoding of the file, such as {arg('encoding', 'cp1252')}",
             ) from problem
-        return block
+        return text if codecs.lookup(self.encoding).name == "utf-8" else decoded.encode()
 
 
 def _extends_ascii(encoding: str) -> bool:
@@ -257,38 +192,6 @@ def _extends_ascii(encoding: str) -> bool:
         return ascii_bytes.decode(encoding) == ascii_bytes.decode("ascii")
     except (LookupError, UnicodeError, ValueError):
         return False
-
-
-def _read(stream: BinaryIO, head: bytes) -> Iterator[bytes]:
-    while head:
-        yield head
-        head = stream.read(BLOCK_SIZE)
-
-
-def _read_ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Unzip the next chunk in another thread while the last one is parsed; both leave the GIL."""
-    with ThreadPoolExecutor(1) as worker:
-        following = worker.submit(next, chunks, None)
-        while (chunk := following.result()) is not None:
-            following = worker.submit(next, chunks, None)
-            yield chunk
-
-
-def _last_line_end(text: bytes, quote: bytes | None, inside: bool) -> int:
-    """Return the position after the last line end outside quotes, 0 if there is none.
-
-    ``inside`` says whether the text begins inside quotes.
-    """
-    cut = text.rfind(b"\n") + 1
-    if quote is None:
-        return cut
-    inside ^= text.count(quote, 0, cut) % 2 == 1
-    while cut and inside:
-        # No line ends after the quote that opened; look before it.
-        before = text.rfind(b"\n", 0, max(text.rfind(quote, 0, cut), 0)) + 1
-        inside ^= text.count(quote, before, cut) % 2 == 1
-        cut = before
-    return cut
 
 
 Words = NDArray[np.object_]
