@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -28,6 +29,7 @@ from labelance.decisions import (
     LabelThresholds,
     PrecisionAtRecall,
     RecallAtPrecision,
+    find_thresholds,
 )
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import has_bags
@@ -48,6 +50,15 @@ def data():
 
 
 # ------------------------------------------------------------------------- whose scores
+
+
+def test_a_frozen_estimator_has_thresholds_by_the_rows_that_are_known():
+    X, y = make_multilabel_imbalanced(120, random_state=0)
+    frozen = FrozenEstimator(BinaryRelevance().fit(X, y))
+    holes = np.where(np.arange(120)[:, None] % 5 == 0, np.nan, y)
+    model = LabelThresholds(frozen, shrinkage=0, random_state=0).fit(X, holes)
+    expected = find_thresholds(holes, frozen.predict_proba(X), shrinkage=0)
+    assert_array_equal(model.thresholds_, expected.thresholds)
 
 
 @pytest.mark.slow
