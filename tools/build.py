@@ -34,7 +34,9 @@ def build(root: Path) -> None:
         ["-G", "Ninja", "-S", str(root), "-B", str(folder), "--log-level=NOTICE", *options],
         ["--build", str(folder)],
     ):
-        subprocess.run([*CMAKE, *command], check=True, env={**os.environ, "PATH": path})
+        done = subprocess.run([*CMAKE, *command], check=False, env={**os.environ, "PATH": path})
+        if done.returncode:
+            raise SystemExit(done.returncode)
 
 
 if __name__ == "__main__":

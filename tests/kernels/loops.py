@@ -312,3 +312,84 @@ def fill_sparse(
                 new_data[end], new_indices[end] = value, f
                 end += 1
         new_indptr[t + 1] = end
+
+
+def rank_rows(Q, queries, X, own, candidates, metric, nearest):
+    """Measure all candidates and sort them, those that are as near in the order of the list."""
+    for i, query in enumerate(queries):
+        line = min(i, len(candidates.rows) - 1)
+        listed = candidates.rows[line, : candidates.counts[line]]
+        found = [(distance(Q[query], X[row], metric), row) for row in listed if row != own[i]]
+        for place, (value, row) in enumerate(sorted(found, key=lambda each: each[0])):
+            if place < nearest.rows.shape[1] and value < np.inf:
+                nearest.rows[i, place], nearest.values[i, place] = row, value
+
+
+def distance(q, x, metric):
+    total = xz = xx = zz = 0.0
+    for a, b, width, low, high, nominal in zip(q.astype(float), x.astype(float), *metric[:4]):
+        if metric.cosine:
+            a, b = a / width, b / width
+            xz, xx, zz = xz + a * b, xx + a * a, zz + b * b
+        elif nominal:
+            total += float(a != b)
+        elif np.isnan([a, b]).any():
+            known = [value for value in (a, b) if not np.isnan(value)]
+            gap = max(high - known[0], known[0] - low) if known else high - low
+            total += gap / width * (gap / width)
+        else:
+            total += (a - b) / width * ((a - b) / width)
+    if metric.cosine:
+        return max(1 - xz / (np.sqrt(xx) * np.sqrt(zz)), 0.0) if xx and zz else 1.0
+    return np.sqrt(total)
+
+
+def select_top_k(distances, own, nearest):
+    for i, line in enumerate(distances):
+        rows = [row for row in np.argsort(line, kind="stable") if row != own[i]]
+        rows = rows[: nearest.rows.shape[1]]
+        nearest.rows[i, : len(rows)], nearest.values[i, : len(rows)] = rows, line[rows]
+
+
+def scan_lines(scores, first, sizes, needed, own, lines, start, bounds, scan):
+    """Scan rows one by one, and drop what the limit rules out at last after each cell."""
+    for t, i in enumerate(lines):
+        for c in np.flatnonzero(needed[:, t]):
+            before = sizes[:c].sum()
+            for at in range(sizes[c]):
+                row, score = first[c] + at, scores[t, before + at]
+                bound = score + bounds.low[row]
+                if bound < scan.best.values[i, -1] and row != own[t]:
+                    scan.candidates.rows[i, scan.candidates.counts[i]] = row
+                    scan.low[i, scan.candidates.counts[i]] = bound
+                    scan.candidates.counts[i] += 1
+                    put_in(scan.best, i, row, score + bounds.high[row] + bounds.margin[start + i])
+            count = scan.candidates.counts[i]
+            left = np.flatnonzero(scan.low[i, :count] <= scan.best.values[i, -1])
+            for kept in (scan.candidates.rows, scan.low):
+                kept[i, : len(left)] = kept[i, left]
+            scan.candidates.counts[i] = len(left)
+
+
+def put_in(best, i, row, value):
+    place = np.searchsorted(best.values[i], value, side="right")
+    for kept, new in ((best.rows, row), (best.values, value)):
+        kept[i, place + 1 :] = kept[i, place:-1]
+        kept[i, place : place + 1] = new
+
+
+def bound_cells(products, group, lengths, extents, gaps, error, bounds):
+    centers = extents.lengths[:, np.newaxis]
+    share, tiny = error
+    squares = lengths + centers - 2 * products.astype(float)
+    wrong = share * (lengths + centers) + tiny
+    own = lengths + centers[group] - 2 * products[group].astype(float)
+    own += share * (lengths + centers[group]) + tiny
+    slack = 2 * share * (extents.longest + np.maximum(extents.lengths, centers[group])) + 2 * tiny
+    inside = extents.nearest[:, np.newaxis] - np.sqrt(np.maximum(squares + wrong, 0))
+    outside = np.sqrt(np.maximum(squares - wrong, 0)) - extents.farthest[:, np.newaxis]
+    found = np.maximum(outside, inside)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (squares - wrong - own - slack[:, np.newaxis]) / (2 * gaps[:, np.newaxis])
+    found[gaps > 0] = np.maximum(found, between)[gaps > 0]
+    bounds[:] = np.maximum(found, 0) * (1 - 2.0**-18)

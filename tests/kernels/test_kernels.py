@@ -1,5 +1,6 @@
 """Every kernel gives the bytes that its loop in plain Python gives."""
 
+from functools import partial
 from itertools import pairwise
 
 import loops
@@ -15,6 +16,11 @@ from labelance.metrics import _kernels as metrics
 from labelance.model_selection import _kernels as model_selection
 from labelance.model_selection._local_search import search_objective
 from labelance.model_selection._stratify import RarityHeap, Wants, label_incidence
+from labelance.neighbors import _kernels as neighbors
+from labelance.neighbors._candidates import Bounds, new_scan
+from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._partition import Error, Extents
+from labelance.neighbors._topk import Candidates, new_top_k
 
 
 def make_labels(rng, n):
@@ -150,6 +156,67 @@ def assign_phase(*given):
     return ties
 
 
+def make_ranking(rng, n, dtype=np.float64, zeros=0.0):
+    X = rng.integers(5, size=(8, 6)).astype(dtype)
+    X[rng.random(X.shape) < zeros] = 0
+    if not zeros:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    metric = CompiledMetric(
+        rng.random(6) + 0.5, np.full(6, -1.0), np.full(6, 6.0), np.arange(6) > 3,
+        cosine=bool(zeros) and rng.random() < 0.5,
+    )  # fmt: skip
+    queries, own = rng.integers(8, size=n), rng.integers(-1, 8, size=n)
+    rows = np.sort(rng.random((n, 8)).argsort(axis=1)[:, :6], axis=1)
+    candidates = Candidates(rows, rng.integers(1, 7, size=n))
+    return X, queries, X[::-1].copy(), own, candidates, metric, new_top_k(n, 3)
+
+
+def rank_sparse(Q, queries, X, *rest):
+    """The kernel for CSR rows, on the same rows."""
+    of_q, of_x = ((table.data, table.indices, table.indptr) for table in map(csr_array, (Q, X)))
+    neighbors.rank_sparse(*of_q, queries, *of_x, *rest)
+
+
+def make_distances(rng, n):
+    return rng.integers(4, size=(n, 9)).astype(float), rng.integers(-1, 9, n), new_top_k(n, 3)
+
+
+def make_lines(rng, n, dtype=np.float32):
+    corpus, sizes = 2 * n + 70, np.array([3, n + 66])
+    first = np.array([n, 0])
+    bounds = Bounds(*(rng.random(m).astype(dtype) for m in (corpus, corpus, n + 2)))
+    scores = rng.integers(9, size=(n, sizes.sum())).astype(dtype)
+    scan = new_scan(n + 1, 4, 3 * corpus, np.dtype(dtype))
+    scan.candidates.rows[:], scan.low[:] = 0, 0
+    lines = np.sort(rng.choice(n + 1, n, replace=False))
+    own = rng.integers(-1, corpus, size=n)
+    return scores, first, sizes, rng.random((2, n)) < 0.8, own, lines, 1, bounds, scan
+
+
+def scan_lines(*given):
+    """The kernel, without what it ruled out and left in its lists."""
+    neighbors.scan_lines(*given)
+    wipe(given[-1])
+
+
+def loop_lines(*given):
+    loops.scan_lines(*given)
+    wipe(given[-1])
+
+
+def wipe(scan):
+    unused = np.arange(scan.low.shape[1]) >= scan.candidates.counts[:, np.newaxis]
+    scan.candidates.rows[unused], scan.low[unused] = 0, 0
+
+
+def make_extents(rng, n):
+    extents = Extents(*rng.random((4, n + 1)))
+    lengths, gaps = rng.random(5), rng.random(n + 1) * (rng.random(n + 1) < 0.7)
+    products = rng.random((n + 1, 5)).astype(np.float32)
+    bounds = np.zeros((n + 1, 5), dtype=np.float32)
+    return products, n // 2, lengths, extents, gaps, Error(1e-3, 1e-9), bounds
+
+
 CASES = {
     "count_sparse": Case(arrays.count_sparse, loops.count_sparse, make_rows),
     "fill_sparse": Case(arrays.fill_sparse, loops.fill_sparse, make_new_rows, writes=True),
@@ -170,6 +237,19 @@ CASES = {
     "write_pairs": Case(model_selection.write_pairs, loops.write_pairs, make_lists),
     "assign_phase": Case(assign_phase, loops.assign_phase, make_phase, writes=True),
     "local_search": Case(model_selection.local_search, loops.local_search, make_search, least=3),
+    "rank_dense": Case(neighbors.rank_dense, loops.rank_rows, make_ranking, writes=True),
+    "rank_dense_short": Case(
+        neighbors.rank_dense, loops.rank_rows, partial(make_ranking, dtype=np.float32), writes=True
+    ),
+    "rank_sparse": Case(
+        rank_sparse, loops.rank_rows, partial(make_ranking, zeros=0.6), writes=True
+    ),
+    "select_top_k": Case(neighbors.select_top_k, loops.select_top_k, make_distances, writes=True),
+    "scan_lines": Case(scan_lines, loop_lines, make_lines, writes=True),
+    "scan_lines_long": Case(
+        scan_lines, loop_lines, partial(make_lines, dtype=np.float64), writes=True
+    ),
+    "bound_cells": Case(neighbors.bound_cells, loops.bound_cells, make_extents, writes=True),
 }
 
 

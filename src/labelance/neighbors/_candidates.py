@@ -23,11 +23,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from labelance._utils._kernel import inlined_kernel, kernel
+from labelance.neighbors._kernels import scan_lines
 from labelance.neighbors._search import Search, spread_rows
-from labelance.neighbors._topk import Candidates, TopK, insert, new_top_k
+from labelance.neighbors._topk import Candidates, TopK, new_top_k
 
-_STRIDE = 64  # rows tested together; nearly always none of them is below the limit
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in this many, for this many queries
 
@@ -72,6 +71,12 @@ class CandidateEngine(ABC):
     @abstractmethod
     def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
         """Scan the segment that begins at row ``first`` for the queries start to stop."""
+
+    def scan_scores(self, scores: np.ndarray, first: int, start: int, scan: Scan) -> None:
+        """Scan the rows from ``first`` on for queries from ``start`` on, a line of scores each."""
+        lines, rows = np.arange(len(scores)), np.array([scores.shape[1]])
+        needed, own = np.ones((1, len(lines)), dtype=bool), self.search.own[start:][: len(lines)]
+        scan_lines(scores, np.array([first]), rows, needed, own, lines, start, self.bounds, scan)
 
     def run(self, most: int) -> TopK:
         """Return the nearest rows of all queries, in blocks of at most ``most``."""
@@ -133,56 +138,6 @@ def new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:
     return Scan(
         new_top_k(queries, k, dtype), candidates, np.empty((queries, capacity), dtype=dtype)
     )
-
-
-@kernel
-def scan_block(
-    scores: np.ndarray, start: int, own: np.ndarray, first: int, bounds: Bounds, scan: Scan
-) -> None:
-    """Scan rows for the queries ``first``, ``first + 1``, …, one line of scores each."""
-    for i in range(scores.shape[0]):
-        scan_row(scores[i], start, own[i], i, first + i, bounds, scan)
-
-
-@inlined_kernel
-def scan_row(
-    scores: np.ndarray, start: int, own: int, i: int, query: int, bounds: Bounds, scan: Scan
-) -> None:
-    """Scan the rows ``start``, ``start + 1``, … for query ``i`` of the block."""
-    best, (rows, counts), kept_low = scan
-    low, margin = bounds.low[start : start + scores.size], bounds.margin[query]
-    keep, count, limit = rows.shape[1] > 0, counts[i], best.values[i, -1]
-    for first in range(0, scores.size, _STRIDE):
-        last = first + _STRIDE
-        if last > scores.size:
-            last = scores.size
-        elif not _any_below(scores[first:last], low[first:last], limit):
-            continue
-        for t in range(first, last):
-            bound, row = scores[t] + low[t], start + t
-            if bound < limit and row != own:
-                if keep:
-                    rows[i, count], kept_low[i, count] = row, bound
-                    count += 1
-                upper = scores[t] + bounds.high[row] + margin
-                if upper < limit:
-                    insert(row, upper, best, i)
-                    limit = best.values[i, -1]
-    # The limit has fallen, and rules out some early ones.
-    left = 0
-    for c in range(count):
-        if kept_low[i, c] <= limit:
-            rows[i, left], kept_low[i, left] = rows[i, c], kept_low[i, c]
-            left += 1
-    counts[i] = left
-
-
-@inlined_kernel
-def _any_below(scores: np.ndarray, low: np.ndarray, limit: float) -> bool:
-    found = False
-    for t in range(_STRIDE):
-        found = found | (scores[t] + low[t] < limit)
-    return found
 
 
 def bounds_of(

@@ -32,6 +32,7 @@ from labelance.neighbors._embedding import (
     is_ordinary,
     safe_factor,
 )
+from labelance.neighbors._kernels import bound_cells
 from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._partition import (
     WORTHWHILE,
@@ -40,7 +41,6 @@ from labelance.neighbors._partition import (
     Extents,
     PartitionEngine,
     arrange,
-    bound_cells,
     center_gaps,
     cut_cells,
     divide,

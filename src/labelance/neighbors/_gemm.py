@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from labelance._utils._threads import single_threaded_blas
-from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, scan_block
+from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of
 from labelance.neighbors._embedding import Embedding, Points, embed_all
 from labelance.neighbors._search import Search, block_cells, search_brute
 from labelance.neighbors._topk import TopK
@@ -29,7 +29,7 @@ class GemmEngine(CandidateEngine):
     def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
         queries = self.points.queries[start:stop] * self.points.embedding.weights()
         scores = queries @ self.points.corpus[first : first + self.segment].T
-        scan_block(scores, first, self.search.own[start:stop], start, self.bounds, scan)
+        self.scan_scores(scores, first, start, scan)
 
     def only(self, queries: np.ndarray) -> Self:
         points = replace(self.points, queries=self.points.queries[queries])

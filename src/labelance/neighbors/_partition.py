@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelance._utils._kernel import kernel
 from labelance._utils._threads import single_threaded_blas
-from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan, scan_row
+from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan
 from labelance.neighbors._embedding import Embedding, Points, embed_all
+from labelance.neighbors._kernels import bound_cells, scan_lines
 from labelance.neighbors._search import Search, for_each_block, log_engine
 from labelance.neighbors._topk import Candidates, TopK, new_results
 
@@ -46,7 +46,6 @@ _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBES, WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
 _TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked
 _COLUMNS = 8  # of points that are copied at once where their order is changed
-_SAFE = 1 - 2.0**-18  # keeps a bound below what float32 may round it to
 
 
 class Cells(NamedTuple):
@@ -333,7 +332,7 @@ class PartitionEngine:
         scores = queries @ self.points.corpus[rows].T
         own = self._own(start + lines)
         needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
-        _scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
+        scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
         if scan.candidates.counts.max() > self._capacity:
             self._rank_early(scan, start)
 
@@ -437,54 +436,3 @@ class PartitionEngine:
         wrong = self.error.share * lengths + self.error.tiny
         squares = scan.best.values[:, -1].astype(np.float64) + lengths + other + wrong
         return np.sqrt(np.maximum(squares, 0))
-
-
-@kernel
-def _scan_lines(
-    scores: np.ndarray,
-    first: np.ndarray,
-    sizes: np.ndarray,
-    needed: np.ndarray,
-    own: np.ndarray,
-    lines: np.ndarray,
-    start: int,
-    bounds: Bounds,
-    scan: Scan,
-) -> None:
-    """Scan the rows of cells for some lines of a block of queries, whose first is ``start``."""
-    for t in range(lines.size):
-        at = 0
-        for c in range(first.size):
-            if needed[c, t]:
-                part = scores[t, at : at + sizes[c]]
-                scan_row(part, first[c], own[t], lines[t], start + lines[t], bounds, scan)
-            at += sizes[c]
-
-
-@kernel
-def bound_cells(
-    products: np.ndarray,
-    group: int,
-    lengths: np.ndarray,
-    extents: Extents,
-    gaps: np.ndarray,
-    error: Error,
-    bounds: np.ndarray,
-) -> None:
-    """Fill ``bounds`` with less than the distance of every query to any row of every cell."""
-    share, tiny = error
-    for cell in range(products.shape[0]):
-        length, reach = extents.lengths[cell], extents.farthest[cell]
-        inside, gap = extents.nearest[cell], gaps[cell]
-        # The rows of a cell are nearer to its center up to the error of two distances.
-        slack = 2 * share * (extents.longest[cell] + max(length, extents.lengths[group])) + 2 * tiny
-        for i in range(lengths.size):
-            wrong = share * (lengths[i] + length) + tiny
-            square = lengths[i] + length - 2 * np.float64(products[cell, i])
-            low, high = square - wrong, square + wrong
-            own = lengths[i] + extents.lengths[group] - 2 * np.float64(products[group, i])
-            own += share * (lengths[i] + extents.lengths[group]) + tiny
-            bound = max(np.sqrt(max(low, 0.0)) - reach, inside - np.sqrt(max(high, 0.0)))
-            if gap > 0:
-                bound = max(bound, (low - own - slack) / (2 * gap))
-            bounds[cell, i] = max(bound, 0.0) * _SAFE

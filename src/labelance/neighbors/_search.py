@@ -18,11 +18,11 @@ from sklearn import get_config
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import kind_of, take_rows
 from labelance._progress import loop, note
-from labelance._utils._kernel import kernel
 from labelance.neighbors._distance import all_distances
 from labelance.neighbors._embedding import Embedding, choose_embedding
+from labelance.neighbors._kernels import select_top_k
 from labelance.neighbors._metric import FeatureMetric
-from labelance.neighbors._topk import Candidates, TopK, insert, new_results, new_top_k
+from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
 
 _QUERIES, _QUERIES_PAIRWISE = 64, 256  # of brute force, in a block
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
@@ -160,17 +160,8 @@ def search_pairwise(search: Search) -> TopK:
     def work(start: int, stop: int) -> TopK:
         nearest = new_top_k(stop - start, search.k)
         distances = all_distances(metric.metric, Q[start:stop], X, metric.params)
-        _select_top_k(distances, search.own[start:stop], nearest)
+        select_top_k(distances, search.own[start:stop], nearest)
         return nearest
 
     most = int(np.clip(block_cells(16, search.threads) // n, 1, _QUERIES_PAIRWISE))
     return search.run_blocks(work, most)
-
-
-@kernel
-def _select_top_k(distances: np.ndarray, own: np.ndarray, nearest: TopK) -> None:
-    """Fill ``nearest`` from a table of distances; the lower row wins a tie."""
-    for i in range(distances.shape[0]):
-        for row in range(distances.shape[1]):
-            if distances[i, row] < nearest.values[i, -1] and row != own[i]:
-                insert(row, distances[i, row], nearest, i)

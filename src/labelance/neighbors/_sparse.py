@@ -14,12 +14,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import SparseRows, sparse_rows
+from labelance._arrays._containers import SparseRows
 from labelance._arrays._sparse import narrow_indices
-from labelance._utils._kernel import inlined_kernel, kernel
-from labelance.neighbors._candidates import Bounds, CandidateEngine, Scan, bounds_of, scan_row
-from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of
+from labelance.neighbors._distance import CompiledMetric, sparse_rows
 from labelance.neighbors._embedding import is_ordinary, is_whole, safe_factor
+from labelance.neighbors._kernels import score_rows
 from labelance.neighbors._search import Search, block_cells, log_engine, search_brute
 from labelance.neighbors._topk import TopK
 
@@ -37,14 +37,16 @@ class InvertedIndexEngine(CandidateEngine):
     segments: list[InvertedIndex]
 
     def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
-        index, own = self.segments[first // self.segment], self.search.own[start:stop]
-        _scan_index(self.query, start, own, first, index, self.bounds, scan)
+        index = self.segments[first // self.segment]
+        scores = np.zeros((stop - start, index.strips.shape[1]), dtype=index.strips.dtype)
+        score_rows(*self.query, start, index, scores)
+        self.scan_scores(scores, first, start, scan)
 
     def only(self, queries: np.ndarray) -> Self:
         rows = sp.csr_array(
             (self.query.data, self.query.indices, self.query.indptr), shape=self.search.Q.shape
         )
-        return replace(super().only(queries), query=sparse_rows(rows[queries]))
+        return replace(super().only(queries), query=sparse_rows(rows[queries])[0])
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -84,7 +86,8 @@ def _make_engine(
     cells = block_cells(4, 1) // len(starts)
     segments = [make_index(corpus.rows[i : i + segment], many, factor, cells) for i in starts]
     exact = lengths[n:] if whole else None
-    return InvertedIndexEngine(search, bounds, exact, segment, sparse_rows(queries.rows), segments)
+    (query,) = sparse_rows(queries.rows)
+    return InvertedIndexEngine(search, bounds, exact, segment, query, segments)
 
 
 def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
@@ -190,40 +193,3 @@ def make_index(points: sp.csr_array, many: np.ndarray, factor: float, cells: int
     category_scores = np.array([-1.0, -2.0], dtype=points.dtype) * points.dtype.type(factor**2)
     index = by_feature.data, by_feature.indices, by_feature.indptr
     return InvertedIndex(*index, strips, strip_of, many, category_scores)
-
-
-@kernel
-def _scan_index(
-    query: SparseRows,
-    start: int,
-    own: np.ndarray,
-    first: int,
-    index: InvertedIndex,
-    bounds: Bounds,
-    scan: Scan,
-) -> None:
-    """Scan a segment of rows, the first of which is ``first``, for a block of queries."""
-    scores = np.empty(index.strips.shape[1], dtype=index.strips.dtype)
-    for i in range(own.size):
-        _score(query, start + i, index, scores)
-        scan_row(scores, first, own[i], i, start + i, bounds, scan)
-
-
-@inlined_kernel
-def _score(query: SparseRows, i: int, index: InvertedIndex, scores: np.ndarray) -> None:
-    """Fill ``scores`` with -2 x·z for row i of the queries and every row z of the segment."""
-    values, rows, starts, strips, strip_of, many, category_scores = index
-    scores[:] = 0
-    for p in range(query.indptr[i], query.indptr[i + 1]):
-        f, value = query.indices[p], query.data[p]
-        twice = -(value + value)
-        if many[f]:
-            for r in range(starts[f], starts[f + 1]):
-                scores[rows[r]] += category_scores[np.int64(values[r] == value)]
-        elif strip_of[f] >= 0:
-            strip = strips[strip_of[f]]
-            for j in range(scores.size):
-                scores[j] += twice * strip[j]
-        else:
-            for r in range(starts[f], starts[f + 1]):
-                scores[rows[r]] += twice * values[r]

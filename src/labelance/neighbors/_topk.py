@@ -1,8 +1,8 @@
 """The nearest rows of every query, and the tie rule: of rows that are as near, the lower one wins.
 
-Every engine puts rows in with :func:`insert`, in ascending order of their numbers, and joins what
-was found in several parts of the rows with :func:`merge`. Only the engines of a GPU (``_torch``,
-``_cuda``) have their own form of the rule.
+Every engine puts rows in with ``insert`` of ``_kernels.pyx``, in ascending order of their numbers,
+and joins what was found in several parts of the rows with :func:`merge`. Only the engines of a
+GPU (``_torch``, ``_cuda``) have their own form of the rule.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from labelance._utils._kernel import inlined_kernel
 
 
 class TopK(NamedTuple):
@@ -38,21 +36,6 @@ def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
 def new_results(queries: int, k: int) -> TopK:
     """Return a place for the top-k of all queries of a search."""
     return TopK(np.zeros((queries, k), np.int64), np.zeros((queries, k)))
-
-
-@inlined_kernel
-def insert(row: int, value: Any, nearest: TopK, i: int) -> None:
-    """Insert ``row`` among the k nearest of query i, after all that are as near.
-
-    The last one falls out. Here ties between neighbors are broken: rows come in increasing
-    order, so the lower number wins.
-    """
-    rows, values = nearest
-    p = values.shape[1] - 1
-    while p > 0 and values[i, p - 1] > value:
-        values[i, p], rows[i, p] = values[i, p - 1], rows[i, p - 1]
-        p -= 1
-    values[i, p], rows[i, p] = value, row
 
 
 def merge(parts: Sequence[TopK], k: int) -> TopK:
