@@ -33,7 +33,7 @@ from labelance._validation._arguments import Weights, validate_weights
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import Schema, check_no_device, validate_like
 from labelance._validation._labels import (
-    TOGETHER,
+    NEEDS_LABELSETS,
     check_all_known,
     check_some_known,
     validate_labels,
@@ -56,7 +56,9 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
     _works_on_device: ClassVar[bool] = False  # takes tensors on a GPU, and gives them back
     _fits_each_label: ClassVar[bool] = False  # estimators_: one per label, each fitted to all rows
     _finds_columns: ClassVar[bool] = False  # of texts and vectors itself, and checks their names
-    _needs_all: ClassVar[str | None] = TOGETHER  # why every cell of y must be known; None: need not
+    _needs_all: ClassVar[str | None] = (
+        NEEDS_LABELSETS  # why every cell of y must be known; None: need not
+    )
 
     verbose: int = 0  # for learners without the parameter
 

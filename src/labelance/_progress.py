@@ -107,11 +107,11 @@ def loop(what: str, total: int, unit: str) -> AbstractContextManager[Progress]:
     """
     if not (_is_heard() and is_interactive(notebooks=True)):
         return nullcontext(_Silent())
-    return _draw(what, total=total, unit=unit, delay=_PATIENCE, miniters=1)
+    return _show_bar(what, total=total, unit=unit, delay=_PATIENCE, miniters=1)
 
 
 @contextmanager
-def _draw(what: str, **options: Any) -> Iterator[Progress]:
+def _show_bar(what: str, **options: Any) -> Iterator[Progress]:
     with _bars(os.getpid())(desc=what, leave=False, file=sys.stderr, **options) as bar:
         yield _Counter(bar)
 

@@ -21,7 +21,7 @@ from labelance._validation._features import (
     validate_features,
 )
 from labelance._validation._labels import (
-    TOGETHER,
+    NEEDS_LABELSETS,
     Labels,
     open_clean_labels,
     validate_labels,
@@ -130,7 +130,7 @@ def validate_data(
     hands_on: bool = False,
     in_blocks: bool = False,
     vocabulary: Iterable[Any] = (),
-    needs_all: str | None = TOGETHER,
+    needs_all: str | None = NEEDS_LABELSETS,
 ) -> Data:
     """Check and clean X and y together.
 

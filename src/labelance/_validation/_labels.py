@@ -34,7 +34,7 @@ from labelance._validation._features import check_not_empty
 from labelance.exceptions import LABEL, InputError, LabelFormatError, UnknownLabelsError
 
 # Why those who do not say otherwise need to know every cell of y.
-TOGETHER = "it looks at all labels of a row together"
+NEEDS_LABELSETS = "it looks at all labels of a row together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def validate_labels(
     caller: str,
     role: str = "y",
     vocabulary: Iterable[Any] = (),
-    needs_all: str | None = TOGETHER,
+    needs_all: str | None = NEEDS_LABELSETS,
 ) -> Labels:
     """Check and clean y: an (n, q) indicator of zeros and ones, or a label set for every row.
 

@@ -14,7 +14,7 @@ from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, open_container, to_memory
 from labelance._utils._messages import show_names
 from labelance._validation._arguments import check_label_names, warn_of_other_index
-from labelance._validation._labels import TOGETHER, Labels, check_all_known, validate_labels
+from labelance._validation._labels import NEEDS_LABELSETS, Labels, check_all_known, validate_labels
 from labelance.exceptions import ContainerError, InputError
 
 
@@ -37,16 +37,16 @@ class Scored(NamedTuple):
 
 
 def validate_predictions(
-    y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None = TOGETHER
+    y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None = NEEDS_LABELSETS
 ) -> Predicted:
     """Check true and predicted labels once; nothing after this checks again."""
-    true, predicted = _open_both(y_true, y_pred, caller=caller, needs_all=needs_all)
+    true, predicted = _validate_both(y_true, y_pred, caller=caller, needs_all=needs_all)
     _check_match(true, predicted.container, what="y_pred", caller=caller)
     warn_of_other_index(y_true, y_pred, ("y_true", "y_pred"), shuffled_only=True)
     return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
-def _open_both(
+def _validate_both(
     y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None
 ) -> tuple[Labels, Labels]:
     """Return true and predicted labels; label sets have the labels of both."""
@@ -75,7 +75,7 @@ def validate_scores(
     scores: Any,
     *,
     caller: str,
-    needs_all: str | None = TOGETHER,
+    needs_all: str | None = NEEDS_LABELSETS,
     probabilities: bool = False,
     in_blocks: bool = False,
     sparse: bool = False,
@@ -88,7 +88,7 @@ def validate_scores(
     have the names of the columns of ``y_true`` or of the scores, unless ``label_names`` are given.
     """
     true = validate_labels(y_true, caller=caller, role="y_true", needs_all=None)
-    container = _open_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
+    container = _validate_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, what="the scores", caller=caller)
     names = _name_labels(label_names, true.names or container.names, container.shape[1], caller)
     if needs_all is not None:
@@ -116,7 +116,7 @@ def validate_score_table(
 
     ``names`` are the labels in their order, which the columns of a frame must have.
     """
-    container = _open_scores(scores, caller=caller, sparse=sparse)
+    container = _validate_scores(scores, caller=caller, sparse=sparse)
     if n_labels is not None and container.shape[1] != n_labels:
         raise InputError(
             f"{caller} needs one score for each of {n_labels} labels",
@@ -143,7 +143,7 @@ def open_probabilities(
     scores: Any, *, caller: str, sparse: bool = True, label_names: Sequence[Any] | None = None
 ) -> tuple[Any, tuple[Any, ...] | None]:
     """Check a table of probabilities once; return it and the names of its labels."""
-    container = _open_scores(scores, caller=caller, sparse=sparse)
+    container = _validate_scores(scores, caller=caller, sparse=sparse)
     values = container.clean().astype(float, copy=False)
     _check_probabilities(stored_values(values), caller)
     return values, _name_labels(label_names, container.names, values.shape[1], caller)
@@ -196,7 +196,7 @@ def check_k(k: Any, *, n_labels: int, caller: str) -> int:
     )
 
 
-def _open_scores(
+def _validate_scores(
     scores: Any, *, caller: str, in_blocks: bool = False, sparse: bool = False
 ) -> Container:
     _check_no_list_of_tables(scores, "the scores", "scores", caller=caller)

@@ -175,7 +175,7 @@ class RareLabelClassifier(WeightedClassifier):
         self._learned = find_learned(data)
         self._tables, tables = Tables.fit(data, X)
         self.columns_ = self._tables.groups.summary()
-        self._tell(f"X: {self.columns_ or 'a table'}")
+        self._print_line(f"X: {self.columns_ or 'a table'}")
         held_out = np.tile(self._constant, (data.n_samples, 1))
         self._models: list[tuple[int, Model]] = []
         self.parts_: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ class RareLabelClassifier(WeightedClassifier):
         result = race(tasks, candidates, streams[0])
         self.race_ = [trial._asdict() for trial in result.trials]
         chosen = result.chosen
-        self._tell_race(result, len(candidates))
+        self._print_race(result, len(candidates))
         held_out, models = [], []
         for one, stream in zip(chosen, streams[1].spawn(len(chosen))):
             fitted = one.part.fit(tasks[one.block], stream)
@@ -209,14 +209,14 @@ class RareLabelClassifier(WeightedClassifier):
         self.weights_ = weights[kept]
         self._models = [models[i] for i in kept]
         parts = [f"{name} {weight:.2f}" for name, weight in zip(self.parts_, self.weights_)]
-        self._tell(f"weights: {', '.join(parts)}")
+        self._print_line(f"weights: {', '.join(parts)}")
         return mean_of_scores(self.weights_, [held_out[i] for i in kept])
 
-    def _tell(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         if self.verbose:
             print_notice(line)
 
-    def _tell_race(self, result: RaceResult, n_candidates: int) -> None:
+    def _print_race(self, result: RaceResult, n_candidates: int) -> None:
         """Say what learns from all rows and, before a long fit, how long it takes.
 
         The time is said on a terminal also without verbose.

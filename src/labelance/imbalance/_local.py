@@ -388,7 +388,7 @@ def local_distribution(
     check_choice("variant", variant, get_args(Variant))
     check_choice("weighting", weighting, get_args(Weighting))
     labels = validate_labels(y, caller="local_distribution", needs_all=None)
-    neighbors = _open_neighbors(neighborhood, labels.Y.shape[0])
+    neighbors = _validate_neighbors(neighborhood, labels.Y.shape[0])
     return find_local_distribution(labels.Y, neighbors, variant, weighting, labels.unknown)
 
 
@@ -512,7 +512,7 @@ def _on_pattern(pattern: csr_array, data: NDArray[Any]) -> csr_array:
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _open_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
+def _validate_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int64]:
     """Check that every row has k neighbors, none of them itself."""
     problem = f"local_distribution needs the indices of k neighbors for each of {n_rows} rows of y"
     cure = "Pass find_neighbors(X, n_neighbors) of the X that belongs to this y"

@@ -26,12 +26,12 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def _open(y: Any, caller: str) -> csr_array:
+def _validate(y: Any, caller: str) -> csr_array:
     return validate_labels(y, caller=caller).Y
 
 
-def _open_varying(y: Any, caller: str) -> tuple[csr_array, Counts]:
-    labels = _open(y, caller)
+def _validate_varying(y: Any, caller: str) -> tuple[csr_array, Counts]:
+    labels = _validate(y, caller)
     return drop_full(labels, column_counts(labels))
 
 
@@ -109,7 +109,7 @@ def cardinality(y: Any) -> float:
     >>> cardinality([[1, 0], [1, 1], [1, 0], [0, 0]])
     1.0
     """
-    labels = _open(y, "cardinality")
+    labels = _validate(y, "cardinality")
     return labels.nnz / labels.shape[0]
 
 
@@ -297,7 +297,7 @@ def tcs(X: Any, y: Any) -> float:
     >>> round(tcs(72, [[1, 0], [0, 1], [0, 1]]), 3)
     5.663
     """
-    labels = _open(y, "tcs")
+    labels = _validate(y, "tcs")
     return find_tcs(
         count_features(X, labels.shape[0], caller="tcs"),
         labels.shape[1],
@@ -372,7 +372,7 @@ def scumble_instances(y: Any) -> Floats:
     >>> scumble_instances([[1, 0], [1, 1], [1, 0], [1, 0], [0, 0]]).round(3)
     array([0. , 0.2, 0. , 0. , 0. ])
     """
-    return find_scumble(*_open_varying(y, "scumble_instances"))
+    return find_scumble(*_validate_varying(y, "scumble_instances"))
 
 
 def scumble(y: Any) -> float:
@@ -394,7 +394,7 @@ def scumble(y: Any) -> float:
     >>> round(scumble([[1, 0], [1, 1], [1, 0], [0, 0]]), 3)
     0.033
     """
-    return float(find_scumble(*_open_varying(y, "scumble")).mean())
+    return float(find_scumble(*_validate_varying(y, "scumble")).mean())
 
 
 def scumble_cv(y: Any) -> float:
@@ -416,7 +416,7 @@ def scumble_cv(y: Any) -> float:
     >>> scumble_cv([[1, 0], [1, 1], [1, 0], [0, 0]])
     2.0
     """
-    return variation(find_scumble(*_open_varying(y, "scumble_cv")))
+    return variation(find_scumble(*_validate_varying(y, "scumble_cv")))
 
 
 def scumble_labels(y: Any) -> Floats:
@@ -438,7 +438,7 @@ def scumble_labels(y: Any) -> Floats:
     >>> scumble_labels([[1, 0], [1, 1], [1, 0], [1, 0], [0, 0]]).round(3)
     array([0.05, 0.2 ])
     """
-    labels, counts = _open_varying(y, "scumble_labels")
+    labels, counts = _validate_varying(y, "scumble_labels")
     return find_scumble_labels(labels, counts, find_scumble(labels, counts))
 
 

@@ -420,7 +420,9 @@ def propensity_scored_precision_at_k(
     caller = "propensity_scored_precision_at_k"
     Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
     k = check_k(k, n_labels=Y.shape[1], caller=caller)
-    chances = label_propensity(Y) if propensity is None else _open_propensity(propensity, Y, caller)
+    chances = (
+        label_propensity(Y) if propensity is None else _validate_propensity(propensity, Y, caller)
+    )
     counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
     worth = 1 / chances[counts.indices]
     won = float((counts.chance_in_top(k) * worth).sum())
@@ -438,7 +440,7 @@ def _best_worth(Y: csr_array, worth: Values, k: int) -> float:
     return float(worth[order][place < k].sum())
 
 
-def _open_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Values:
+def _validate_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Values:
     chances = np.asarray(propensity, dtype=np.float64)
     if chances.shape == (Y.shape[1],) and (chances > 0).all() and (chances <= 1).all():
         return chances

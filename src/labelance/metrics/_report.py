@@ -211,7 +211,9 @@ def imbalance_report(
     confusion = count_confusion(Y, Y_pred, unknown=unknown)
     ratio = find_irlbl(leave_out_full(*seen))
     report = ImbalanceReport(
-        label_names=_open_names(names if label_names is None else label_names, Y.shape[1], caller),
+        label_names=_validate_names(
+            names if label_names is None else label_names, Y.shape[1], caller
+        ),
         **_rates(confusion, zero_division),
         irlbl=ratio,
         support=confusion.support,
@@ -286,7 +288,7 @@ def _count_train(
     return counts[0][places], counts[1][places]
 
 
-def _open_names(names: Sequence[Any] | None, n_labels: int, caller: str) -> tuple[str, ...]:
+def _validate_names(names: Sequence[Any] | None, n_labels: int, caller: str) -> tuple[str, ...]:
     if names is None:
         return tuple(map(str, range(n_labels)))
     return tuple(map(str, check_label_names(names, n_labels, caller=caller)))

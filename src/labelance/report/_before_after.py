@@ -107,9 +107,9 @@ class Resampling:
         present, present_after = (_column(Y, label) for Y in (self.Y, self.Y_after))
         n = len(self.points)
         if after:
-            _draw(ax, self.points_after, present_after, n)
+            _scatter_rows(ax, self.points_after, present_after, n)
         else:
-            _draw(ax, self.points, present, n)
+            _scatter_rows(ax, self.points, present, n)
         return int(present.sum()), int(present_after.sum())
 
 
@@ -168,7 +168,7 @@ def _column(Y: sp.csr_array, label: int) -> np.ndarray:
     return present
 
 
-def _draw(ax: Any, points: np.ndarray, present: np.ndarray, n_original: int) -> None:
+def _scatter_rows(ax: Any, points: np.ndarray, present: np.ndarray, n_original: int) -> None:
     """Draw absent below present below added, so that the rare stays visible."""
     added = np.arange(len(points)) >= n_original
     parts: dict[str, tuple[np.ndarray, dict[str, Any]]] = {

@@ -35,7 +35,7 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data, validate_data
 from labelance._validation._features import MissingPolicy, check_no_missing
 from labelance._validation._labels import (
-    TOGETHER,
+    NEEDS_LABELSETS,
     check_all_known,
     validate_labels,
 )
@@ -102,7 +102,7 @@ class SamplerTraits:
     label_specific: bool = False
     inherits_labels: bool = False
     in_blocks: bool = False
-    needs_all: str | None = TOGETHER
+    needs_all: str | None = NEEDS_LABELSETS
 
     @property
     def only_adds(self) -> bool:
