@@ -163,7 +163,6 @@ VARIANTS = {
     "MLTL cleaning": lambda new: new(mode="clean", mutual=True),
     "MLTL protecting": lambda new: new(protect_minority=True),
     "MLeNN by Jaccard": lambda new: new(label_distance="jaccard", label_distance_threshold=0.5),
-    "REMEDIAL without empty rows": lambda new: new(drop_empty=True),
     "BinaryRelevance over a classifier": lambda new: new(GaussianNB()),
     "COCOA as the authors' program": lambda new: new(threshold_search="grid", variant="mulan"),
     "ECC by votes": lambda new: new(

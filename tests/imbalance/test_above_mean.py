@@ -1,5 +1,6 @@
 """Comparisons with a mean of ratios against fractions, which do not round."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +13,11 @@ from scipy.sparse import csr_array
 
 from labelance.imbalance import scumble_instances
 from labelance.imbalance._above_mean import (
+    counts_at_mean,
     exceeds,
     imr_against_mean,
     irlbl_against_mean,
     mean_ir_is_below,
-    mean_ir_of_counts,
-    ratio_against_mean,
 )
 
 many = settings(max_examples=100)
@@ -63,18 +63,16 @@ def test_imr_against_its_mean(counts, more):
 @pytest.mark.slow
 @many
 @given(st.one_of(some_counts, counts_at_their_mean()), st.data())
-def test_any_ratio_of_counts_against_the_mean(counts, data):
-    present = [c for c in counts if c]
-    mean = sum((Fraction(max(present), c) for c in present), Fraction(0)) / max(len(present), 1)
-    bound = mean_ir_of_counts(np.array(counts))
-    count = data.draw(st.one_of(st.sampled_from(present or [1]), st.integers(1, 2**31 - 1)))
-    near = min(int(mean * count), 2**31 - 2)
-    for largest in (near, near + 1, max(present, default=1)):
-        ratio = Fraction(largest, count)
-        expected = (ratio > mean) - (ratio < mean)
-        assert ratio_against_mean(largest, count, bound) == expected
-    assert mean_ir_is_below(np.array(counts), mean + 1) == bool(present)
-    assert not mean_ir_is_below(np.array(counts), mean)
+def test_the_count_at_which_a_label_is_at_the_mean(counts, data):
+    present = [c for c in counts if c] or [1]
+    mean = sum((Fraction(max(present), c) for c in present), Fraction(0)) / len(present)
+    others = data.draw(st.lists(st.integers(0, 2**31 - 1), max_size=5))
+    largest = [max(present), *others, *(int(mean * c) for c in others if mean * c < 2**31)]
+    below, above = counts_at_mean(np.array(present), np.array(largest))
+    assert_array_equal(below, [math.floor(most / mean) for most in largest])
+    assert_array_equal(above, [math.ceil(most / mean) for most in largest])
+    assert mean_ir_is_below(np.array(present), mean + 1)
+    assert not mean_ir_is_below(np.array(present), mean)
 
 
 def test_ten_thousand_labels_in_a_million_rows():
@@ -82,7 +80,10 @@ def test_ten_thousand_labels_in_a_million_rows():
     counts = rng.choice(10**6, 10_000, replace=False) + 1
     ratios = 1 / counts
     assert_array_equal(irlbl_against_mean(counts), np.sign(ratios - ratios.mean()))
-    assert mean_ir_of_counts(counts).whole == int(np.mean(counts.max() / counts))
+    below, above = counts_at_mean(counts, np.array([10**6, 10**9]))
+    expected = np.array([10**6, 10**9]) / np.mean(counts.max() / counts)
+    assert_array_equal(below, np.floor(expected))
+    assert_array_equal(above, np.ceil(expected))
 
 
 @pytest.mark.slow

@@ -58,7 +58,6 @@ VARIANTS = [
     MLUL(variant="mulan", scale="standard", k_neighbors=3),
     MLSMOTE(variant="mulan", scale="range"),
     MLSMOTE(n_synthetic=25, labelset_strategy="union", metric="manhattan", k_neighbors=3),
-    REMEDIAL(scumble_threshold=0.05, drop_empty=True),
     LPROS(sampling_ratio=1),
     MLROS(sampling_ratio=1, variant="mulan"),
     MLRUS(variant="mulan"),

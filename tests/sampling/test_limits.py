@@ -16,11 +16,9 @@ from labelance.sampling import (
     MLSOL,
     MLTL,
     MLUL,
-    REMEDIAL,
     UCLSO,
     MLeNN,
     MLRkNNOS,
-    RHwROS,
 )
 from labelance.testing import sampler_data
 
@@ -42,10 +40,6 @@ LIMITS = [
     (MLUL, "sampling_ratio", 0, -0.01),
     (MLUL, "sampling_ratio", 0.99, 1),
     (MLeNN, "label_distance_threshold", 0, -0.01),
-    (REMEDIAL, "scumble_threshold", 0, -0.01),
-    (REMEDIAL, "scumble_threshold", 1, 1.01),
-    (RHwROS, "scumble_threshold", 0, -0.01),
-    (RHwROS, "scumble_threshold", 1, 1.01),
     (UCLSO, "max_synthetic", 0, -1),
     (UCLSO, "n_clusters", 1, 0),
 ]

@@ -99,7 +99,7 @@ def test_worth_equals_the_papers_sums(seed, q, k, variant):
 def test_the_plan_holds_v():
     X, Y = sampler_data()
     expected = worth_slowly(Y, find_neighbors(X, 5).indices, "paper")[1]
-    v = MLUL().plan(X, Y).details.v
+    v = MLUL().plan(X, Y).details
     assert_allclose(v, expected, atol=1e-12)
     assert v.min() == 0
 
@@ -168,7 +168,7 @@ def test_a_sampler_keeps_rows_by_their_worth():
     times = np.zeros(30)
     for seed in range(300):
         times[plan.draw(seed).provenance["sample_indices_"]] += 1
-    v = plan.details.v
+    v = plan.details
     poor, rich = np.argsort(v)[:10], np.argsort(v)[-10:]
     assert not times[v == 0].any()
     assert times[rich].min() > times[poor].max()

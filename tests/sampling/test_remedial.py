@@ -21,7 +21,7 @@ Y_S = np.array([list(row) for row in ROWS_S], dtype=int)
 X_S = np.arange(8.0)[:, np.newaxis]
 
 
-def decouple_slowly(Y, threshold):
+def decouple_slowly(Y):
     """Labels of the original rows, labels of the copies, and which rows these copy."""
     counts = Y.sum(axis=0)
     ratio = [counts.max() / count if count else np.nan for count in counts]
@@ -31,7 +31,7 @@ def decouple_slowly(Y, threshold):
         own = [ratio[j] for j in range(len(row)) if row[j]]
         equal = len(set(own)) <= 1  # then SCUMBLE is 0 by definition, whatever is rounded
         scumble.append(0.0 if equal else 1 - np.prod(own) ** (1 / len(own)) / np.mean(own))
-    limit = np.mean(scumble) if threshold is None else threshold
+    limit = np.mean(scumble)
     kept, copies, split = [], [], []
     for i, row in enumerate(Y):
         rare = [int(row[j] and above_mean[j]) for j in range(len(row))]
@@ -67,41 +67,20 @@ def test_example_s():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.ConstantLabelWarning")
-@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([None, 0.0, 0.1, 0.5]))
-def test_equals_the_loop(seed, q, threshold):
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8))
+def test_equals_the_loop(seed, q):
     rng = np.random.default_rng(seed)
     Y = (rng.random((25, q)) < rng.choice([0.05, 0.3, 0.7], size=q)).astype(int)
     X = np.arange(25.0)[:, np.newaxis]
-    sampler = REMEDIAL(scumble_threshold=threshold)
+    sampler = REMEDIAL()
     X_new, Y_new = sampler.fit_resample(X, sp.csr_array(Y))
-    kept, copies, split = decouple_slowly(Y, threshold)
+    kept, copies, split = decouple_slowly(Y)
     assert sampler.decoupled_indices_.tolist() == split
     assert X_new.ravel().tolist() == [*range(25), *split]
     assert_array_equal(Y_new.toarray(), [*kept, *copies])
     assert Y_new.has_sorted_indices
     assert sampler.n_empty_ == sum(not any(kept[i]) or not any(c) for i, c in zip(split, copies))
     assert_array_equal(Y_new.sum(axis=0), Y.sum(axis=0))  # no label is gained or lost
-
-
-def test_empty_rows_can_be_left_out():
-    # Labels 2 and 3 are rare, but not equally so; rows that have both, and no other, are
-    # above the threshold with nothing to keep.
-    Y = np.zeros((30, 4), dtype=int)
-    Y[:15, 0], Y[10:25, 1], Y[24:28, 2], Y[26:28, 3] = 1, 1, 1, 1
-    X = np.arange(30.0)[:, np.newaxis]
-    plain, without = REMEDIAL(), REMEDIAL(drop_empty=True)
-    X_all, Y_all = plain.fit_resample(X, Y)
-    X_some, Y_some = without.fit_resample(X, Y)
-    assert plain.decoupled_indices_.tolist() == [24, 26, 27]
-    assert without.decoupled_indices_.tolist() == [24]
-    assert plain.n_empty_ == without.n_empty_ == 2
-    assert (Y_all.sum(axis=1) == 0).sum() == (Y.sum(axis=1) == 0).sum() + 2
-    assert_array_equal(Y_some[26:28], Y[26:28])
-
-    def filled(X, Y):
-        return sorted(map(tuple, np.column_stack([X, Y])[Y.any(axis=1)].tolist()))
-
-    assert filled(X_all, Y_all) == filled(X_some, Y_some)
 
 
 def test_equally_frequent_labels_leave_everything_as_it_was():

@@ -614,21 +614,3 @@ def _columns_with(test: Callable[[Any], np.ndarray], values: Any, stored: np.nda
     for part in row_blocks(stored):
         found |= test(stored[part]).any(axis=0)
     return np.flatnonzero(found)
-
-
-def compact_rows(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Close the gaps between runs [start, end) of a buffer that was filled row by row.
-
-    Returns the filled positions, and the CSR row pointer over them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelance._arrays._containers import compact_rows
-    >>> compact_rows(np.array([0, 5]), np.array([2, 6]))
-    (array([0, 1, 5]), array([0, 2, 3]))
-    """
-    lengths = ends - starts
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    filled = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-    return filled, indptr

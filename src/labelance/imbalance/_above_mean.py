@@ -6,18 +6,13 @@ above a bound if it is so by more than a billionth of it.
 """
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._kernel import kernel
 from labelance.imbalance._measures import Counts, Floats
 
 TOLERANCE = 1e-9  # of a bound: what is nearer to it counts as equal
-
-# The product of two counts and a difference of such products fit into 64 bits below this.
-_LARGEST_COUNT = 2**31 - 1
 
 
 def exceeds(values: Floats, bound: float) -> NDArray[np.bool_]:
@@ -69,45 +64,22 @@ def mean_ir_is_below(counts: Counts, bound: Fraction) -> bool:
     return bool(counts.any()) and _mean_ir(counts) < bound
 
 
-class MeanRatio(NamedTuple):
-    """A mean of ratios for compiled code, which has no large integers.
+def counts_at_mean(counts: Counts, largest: Counts) -> tuple[Counts, Counts]:
+    """Return the count at which IRLbl is MeanIR, rounded down and up, for other largest counts.
 
-    ``whole + above / below`` is the fraction next to the mean that two counts can form: no other
-    one lies between the two, so they compare alike with every ratio of counts but this one, whose
-    sign against the mean is ``equal``.
+    MeanIR is that of ``counts``, some of which must not be 0. A label is above it, where the most
+    frequent one has ``largest[t]`` rows, if its count is below that: ``largest[t]`` over MeanIR.
     """
-
-    whole: int
-    above: int
-    below: int
-    equal: int
-
-
-NO_MEAN = MeanRatio(0, 0, 1, 0)  # every ratio of counts is above it
-
-
-def mean_ir_of_counts(counts: Counts) -> MeanRatio:
-    """Return MeanIR, to be compared with other ratios of counts."""
-    if not counts.any():
-        return NO_MEAN
     mean = _mean_ir(counts)
-    rest = mean - int(mean)
-    near = rest.limit_denominator(_LARGEST_COUNT)
-    return MeanRatio(int(mean), near.numerator, near.denominator, _sign(near - rest))
-
-
-@kernel
-def ratio_against_mean(largest: int, count: int, mean: MeanRatio) -> int:
-    """Return the sign of largest / count - mean."""
-    rest = largest - mean.whole * count
-    if rest < 0:
-        return -1
-    if rest >= count:
-        return 1
-    difference = rest * mean.below - mean.above * count
-    if difference == 0:
-        return mean.equal
-    return 1 if difference > 0 else -1
+    roughly = largest / float(mean)
+    below, above = (np.asarray(rounded(roughly), np.int64) for rounded in (np.floor, np.ceil))
+    nearest = np.rint(roughly)
+    # Rounding errors are far below this; where it might matter, integers decide.
+    for t in np.flatnonzero(np.abs(roughly - nearest) < 1e-5):
+        count = int(nearest[t])
+        sign = _sign(count * mean.numerator - int(largest[t]) * mean.denominator)
+        below[t], above[t] = count - (sign > 0), count + (sign < 0)
+    return below, above
 
 
 def _sign(number: int | Fraction) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import Parameter, isabstract, signature
-from numbers import Integral
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -43,6 +43,7 @@ from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, Inpu
 from labelance.imbalance import profile
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import (
+    ALGORITHMS,
     Algorithm,
     check_neighborhood,
     check_works_on_disk,
@@ -51,6 +52,30 @@ from labelance.neighbors._find import (
 )
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._explain import Explanation, count_changes
+from labelance.sampling._strategy import STRATEGY_CONSTRAINTS
+
+# Constraints of parameters that several samplers have.
+_SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "algorithm": [StrOptions(set(ALGORITHMS))],
+    "categorical_features": ["array-like", StrOptions({"auto"}), None],
+    "k_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "max_synthetic": [Interval(Integral, 0, None, closed="left"), None],
+    "metric": [str, callable],
+    "missing": [StrOptions({"error", "distance"})],
+    "n_jobs": [Integral, None],
+    "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
+    "random_state": ["random_state", np.random.Generator],
+    "sampling_ratio": [Interval(Real, 0, None, closed="left")],
+    "sampling_strategy": STRATEGY_CONSTRAINTS,
+    "scale": [StrOptions({"range", "standard"}), None],
+    "variant": [StrOptions({"paper", "mulan"})],
+    "verbose": ["verbose"],
+}
+
+
+def shared_constraints(names: str) -> dict[str, list[Any]]:
+    """Return the constraints of parameters, whose names have spaces between them."""
+    return {name: _SHARED_CONSTRAINTS[name] for name in names.split()}
 
 
 @dataclass(frozen=True)
@@ -257,7 +282,7 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
     """
 
     _estimator_type = "sampler"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"verbose": ["verbose"]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = shared_constraints("verbose")
     traits: ClassVar[SamplerTraits] = SamplerTraits()
     _supports_blocks: ClassVar[bool] = True  # `_draw` returns a Draw, not whole tables
 
@@ -503,13 +528,8 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
     algorithm: Algorithm = "exact"  # of samplers that search in bags, which are small
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **shared_constraints("verbose metric scale categorical_features missing n_jobs"),
         "k_neighbors": [Interval(Integral, 1, None, closed="left"), HasMethods("kneighbors")],
-        "metric": [str, callable],
-        "scale": [StrOptions({"range", "standard"}), None],
-        "categorical_features": ["array-like", StrOptions({"auto"}), None],
-        "missing": [StrOptions({"error", "distance"})],
-        "n_jobs": [Integral, None],
     }
 
     def _validation_options(self) -> dict[str, Any]:

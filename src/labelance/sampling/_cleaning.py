@@ -14,18 +14,16 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
 from labelance.exceptions import InputError, arg
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import ALGORITHMS, Algorithm
+from labelance.neighbors._find import Algorithm
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
     below_mean_irlbl,
@@ -63,39 +61,22 @@ def label_distances(
     unknown : csr_array of shape (n, q) or None
         Ones at unknown cells.
     """
-    rows, others = rows.astype(np.int64), np.array(others, dtype=np.int64)
-    shared = _count_shared(Y.indptr, Y.indices, Y.indptr, Y.indices, rows, others)
+    shared = _count_shared(Y, Y, rows, others)
     sizes = np.diff(Y.indptr)
     both = sizes[rows][:, np.newaxis] + sizes[others]
     if unknown is not None:
-        here, hidden = (Y.indptr, Y.indices), (unknown.indptr, unknown.indices)
-        both = both - _count_shared(*here, *hidden, rows, others)
-        both = both - _count_shared(*hidden, *here, rows, others)
+        both = both - _count_shared(Y, unknown, rows, others)
+        both = both - _count_shared(unknown, Y, rows, others)
     largest = both if kind == "hamming" else both - shared
     return np.divide(both - 2 * shared, largest, out=np.zeros(both.shape), where=largest > 0)
 
 
-@kernel
 def _count_shared(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    other_indptr: np.ndarray,
-    other_indices: np.ndarray,
-    rows: np.ndarray,
-    others: np.ndarray,
+    A: sp.csr_array, B: sp.csr_array, rows: np.ndarray, others: np.ndarray
 ) -> np.ndarray:
-    """Count the labels that rows of two tables have in common, by merging their sorted lists."""
-    shared = np.zeros(others.shape, dtype=np.int64)
-    for t in range(others.shape[0]):
-        for p in range(others.shape[1]):
-            a, a_end = indptr[rows[t]], indptr[rows[t] + 1]
-            b, b_end = other_indptr[others[t, p]], other_indptr[others[t, p] + 1]
-            while a < a_end and b < b_end:
-                one, other = indices[a], other_indices[b]
-                if one == other:
-                    shared[t, p] += 1
-                a, b = a + (one <= other), b + (other <= one)
-    return shared
+    """Count the labels that ``rows[t]`` of A and ``others[t, p]`` of B have in common."""
+    shared = A[np.repeat(rows, others.shape[1])].multiply(B[others.ravel()])
+    return np.asarray(shared.sum(axis=1, dtype=np.int64)).reshape(others.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +213,9 @@ class MLeNN(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        **shared_constraints("algorithm sampling_strategy"),
         "label_distance_threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
     }
 
     def __init__(
@@ -380,12 +360,11 @@ class MLTL(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        **shared_constraints("algorithm sampling_strategy"),
         "label_distance_threshold": [Interval(Real, 0, None, closed="left"), None],
         "mode": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],
         "protect_minority": ["boolean"],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
     }
     del _parameter_constraints["k_neighbors"]
 

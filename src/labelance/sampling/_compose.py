@@ -21,6 +21,7 @@ from labelance.sampling._base import (
     Draw,
     ResamplingPlan,
     SamplerTraits,
+    shared_constraints,
 )
 
 
@@ -102,7 +103,7 @@ class FunctionSampler(BaseMultiLabelSampler):
 
     _supports_blocks: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **shared_constraints("verbose"),
         "func": [callable],
         "kw_args": [Mapping, None],
         "validate": ["boolean"],
@@ -235,9 +236,8 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
 
     _supports_blocks: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **shared_constraints("verbose random_state"),
         "steps": [list],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     steps: Any

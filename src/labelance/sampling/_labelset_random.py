@@ -7,6 +7,7 @@ reaches the mean takes no more, and what it leaves is spread evenly over the bag
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -15,9 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._utils._compat import Interval
-from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
-from labelance.sampling._base import Draw, RowSampler, SamplerTraits
+from labelance.sampling._base import Draw, RowSampler, SamplerTraits, shared_constraints
 from labelance.sampling._random import draw_clones, draw_kept
 from labelance.sampling._strategy import rows_to_sample
 
@@ -53,12 +53,8 @@ class Quotas:
     counts: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class LabelsetPlan:
-    """The bags, and what each of them is to clone or to delete."""
-
-    bags: LabelsetBags
-    quotas: Quotas
+# The bags, and what each of them is to clone or to delete.
+LabelsetPlan = tuple[LabelsetBags, Quotas]
 
 
 def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
@@ -72,9 +68,26 @@ def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
     >>> bags.rows, bags.starts
     (array([2, 1, 3, 0]), array([0, 1, 3, 4]))
     """
-    roughly = np.argsort(_first_labels(Y), kind="stable")
-    rows, opens = _sort_rows(Y.indptr, Y.indices, roughly)
-    return LabelsetBags(rows, np.append(np.flatnonzero(opens), len(rows)))
+    n, base = Y.shape[0], Y.shape[1] + 1
+    sizes, rows = np.diff(Y.indptr), np.arange(n)
+    opens = np.arange(n) == 0
+    # Rows are sorted by their first labels, then those that have these in common by the next.
+    at_once = max(1, int((62 - math.log2(n + 1)) / math.log2(base)))
+    unsorted, depth = np.arange(n), 0
+    while len(unsorted):
+        key = np.cumsum(opens)[unsorted]
+        for place in range(depth, depth + at_once):
+            key *= base
+            longer = np.flatnonzero(sizes[rows[unsorted]] > place)
+            key[longer] += base - 1 - Y.indices[Y.indptr[rows[unsorted[longer]]] + place]
+        depth += at_once
+        order = np.argsort(key, kind="stable")
+        rows[unsorted], key = rows[unsorted[order]], key[order]
+        opens[unsorted[1:]] |= key[1:] != key[:-1]
+        bag = np.cumsum(opens) - 1
+        more = np.bincount(bag, sizes[rows] > depth) > 0
+        unsorted = np.flatnonzero((more & (np.bincount(bag) > 1))[bag])
+    return LabelsetBags(rows, np.append(np.flatnonzero(opens), n))
 
 
 def apportion(
@@ -122,64 +135,6 @@ def apportion(
 def _exact(values: np.ndarray, fits: bool) -> np.ndarray:
     """Return integers that n³ fits into: machine words, or Python's own for very many rows."""
     return values.astype(np.int64 if fits else object)
-
-
-def _first_labels(Y: sp.csr_array) -> np.ndarray:
-    """Return a number for the first three labels of every row, which sorts as bit strings do.
-
-    Few rows are left out of order by it.
-    """
-    n_labels, sizes = Y.shape[1], np.diff(Y.indptr)
-    keys = np.zeros(len(sizes), dtype=np.int64)
-    for depth in range(3):
-        keys *= n_labels + 1
-        longer = np.flatnonzero(sizes > depth)
-        keys[longer] += n_labels - Y.indices[Y.indptr[longer] + depth]
-    return keys
-
-
-@kernel
-def _comes_after(indptr: np.ndarray, indices: np.ndarray, one: int, two: int) -> bool:
-    """Compare two rows as bit strings: a one beats a zero at the first label that differs."""
-    a, a_end = indptr[one], indptr[one + 1]
-    b, b_end = indptr[two], indptr[two + 1]
-    while a < a_end and b < b_end:
-        if indices[a] != indices[b]:
-            return bool(indices[a] < indices[b])
-        a, b = a + 1, b + 1
-    return bool(a < a_end)
-
-
-@kernel
-def _sort_rows(
-    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Merge sort row numbers by their rows as bit strings; equal rows stay in order.
-
-    Also tell which of them are not equal to the one before, and so open a bag.
-    """
-    n = len(rows)
-    merged = np.empty_like(rows)
-    width = 1
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle, end = min(start + width, n), min(start + 2 * width, n)
-            a, b = start, middle
-            if b < end and not _comes_after(indptr, indices, rows[b - 1], rows[b]):
-                b = end  # in order already
-            for t in range(start, end):
-                if b == end or (a < middle and not _comes_after(indptr, indices, rows[a], rows[b])):
-                    merged[t] = rows[a]
-                    a += 1
-                else:
-                    merged[t] = rows[b]
-                    b += 1
-        rows, merged = merged, rows
-        width *= 2
-    opens = np.ones(n, dtype=np.bool_)
-    for t in range(1, n):
-        opens[t] = _comes_after(indptr, indices, rows[t], rows[t - 1])
-    return rows, opens
 
 
 class LPROS(RowSampler):
@@ -261,11 +216,9 @@ class LPROS(RowSampler):
         adds=True, clones=True, label_order_free=False, in_blocks=True
     )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowSampler._parameter_constraints,
-        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state", np.random.Generator],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = shared_constraints(
+        "verbose sampling_ratio random_state"
+    )
 
     def __init__(
         self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
@@ -277,12 +230,13 @@ class LPROS(RowSampler):
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)
         total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return LabelsetPlan(bags, apportion(bags.sizes, total, above_mean=False))
+        return bags, apportion(bags.sizes, total, above_mean=False)
 
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
-        bag = np.repeat(plan.quotas.bags, plan.quotas.counts)
-        place = (rng.random(len(bag)) * plan.bags.sizes[bag]).astype(np.int64)
-        return draw_clones(data, plan.bags.rows[plan.bags.starts[bag] + place], caller="LPROS")
+        bags, quotas = plan
+        bag = np.repeat(quotas.bags, quotas.counts)
+        place = (rng.random(len(bag)) * bags.sizes[bag]).astype(np.int64)
+        return draw_clones(data, bags.rows[bags.starts[bag] + place], caller="LPROS")
 
 
 class LPRUS(RowSampler):
@@ -364,9 +318,8 @@ class LPRUS(RowSampler):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowSampler._parameter_constraints,
+        **shared_constraints("verbose random_state"),
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -379,35 +332,16 @@ class LPRUS(RowSampler):
     def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
         bags = labelset_bags(data.Y)
         total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return LabelsetPlan(bags, apportion(bags.sizes, total, above_mean=True))
+        return bags, apportion(bags.sizes, total, above_mean=True)
 
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
-        numbers = rng.random(plan.quotas.counts.sum())
-        deleted = _choose_from_bags(
-            plan.bags.rows.copy(),
-            plan.bags.starts,
-            plan.quotas.bags,
-            plan.quotas.counts,
-            numbers,
-        )
-        return draw_kept(data.n_samples, deleted)
-
-
-@kernel
-def _choose_from_bags(
-    rows: np.ndarray,
-    starts: np.ndarray,
-    bags: np.ndarray,
-    counts: np.ndarray,
-    numbers: np.ndarray,
-) -> np.ndarray:
-    """Return ``counts[t]`` different rows of bag ``bags[t]``; ``rows`` are shuffled for it."""
-    chosen = np.empty(len(numbers), dtype=np.int64)
-    done = 0
-    for bag, count in zip(bags, counts):
-        for first in range(starts[bag], starts[bag] + count):
-            place = first + np.int64(numbers[done] * (starts[bag + 1] - first))
-            chosen[done] = rows[place]
-            rows[place] = rows[first]
-            done += 1
-    return chosen
+        bags, quotas = plan
+        numbers = rng.random(quotas.counts.sum()).tolist()
+        deleted: list[int] = []
+        for bag, count in zip(quotas.bags.tolist(), quotas.counts.tolist()):
+            rows = bags.rows[bags.starts[bag] : bags.starts[bag + 1]].tolist()
+            for first in range(count):
+                place = first + int(numbers[len(deleted)] * (len(rows) - first))
+                deleted.append(rows[place])
+                rows[place] = rows[first]
+        return draw_kept(data.n_samples, np.array(deleted, dtype=np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from labelance._validation._features import MissingPolicy, check_no_device
 from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._mlrknnos import NumericEncoder, join_columns
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._strategy import (
@@ -217,12 +217,9 @@ class LSDMLO(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in NeighborSampler._parameter_constraints.items() if k != "metric"},
-        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
+        **shared_constraints("sampling_ratio n_synthetic random_state k_neighbors"),
         "correlation": [Interval(Real, 0, None, closed="left")],
         "sparsity": [Interval(Real, 0, None, closed="left")],
-        "k_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

@@ -19,7 +19,7 @@ from labelance._validation._features import MissingPolicy, check_no_device
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._labelset_random import labelset_bags
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._strategy import above_mean_irlbl, check_row_limit
@@ -51,24 +51,14 @@ class Distances:
             return Neighborhood(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
         return search_neighbors(self.X, k, self.metric, n_jobs=self.n_jobs)
 
-    def within(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest others of every row inside the rows, and their distances."""
-        return self._nearest(rows, rows, min(k, len(rows) - 1))
-
-    def across(
+    def nearest(
         self, queries: np.ndarray, rows: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of the rows for every query, which is none of them."""
-        return self._nearest(queries, rows, min(k, len(rows)))
+        """Return the k nearest of the rows, and their distances, for queries that are none of them.
 
-    def gaps(self, some: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
-        """Return distances of some of the rows to their k nearest others among the rows."""
-        return self._nearest(some, rows, min(k, len(rows) - 1))[1]
-
-    def _nearest(
-        self, queries: np.ndarray, rows: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Read the k nearest of the rows from the list, and search for queries that lack some."""
+        Most are read from the list; for queries that lack some there, the rows are searched.
+        """
+        k = min(k, len(rows))
         wanted = np.zeros(self.X.shape[0], dtype=bool)
         wanted[rows] = True
         places, counts = first_places(wanted[self.listed.indices[queries]], k)
@@ -79,6 +69,12 @@ class Distances:
             found, distances = (_widened(table, k) for table in (found, distances))
             found[lacking], distances[lacking] = self.search(queries[lacking], rows, k)
         return found, distances
+
+    def nearest_others(
+        self, some: np.ndarray, rows: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest others of some of the rows among these, and their distances."""
+        return self.nearest(some, rows, min(k, len(rows) - 1))
 
     def search(
         self, queries: np.ndarray, rows: np.ndarray, k: int
@@ -136,11 +132,11 @@ def find_border(
 ) -> Border:
     """Find the border of a label that two rows or more have, and not all."""
     label, others = np.flatnonzero(has_label), np.flatnonzero(~has_label)
-    facing, gap_to_rest = space.across(label, others, m_neighbors)
+    facing, gap_to_rest = space.nearest(label, others, m_neighbors)
     rest = np.unique(facing)
-    nearest = space.across(rest, label, min(m_neighbors, len(label) - 1))[0]
+    nearest = space.nearest(rest, label, min(m_neighbors, len(label) - 1))[0]
     own = np.unique(nearest)
-    gap_within = space.within(label, k_neighbors)[1]
+    gap_within = space.nearest_others(label, label, k_neighbors)[1]
     place = np.searchsorted(label, own)
     return Border(
         own,
@@ -159,7 +155,7 @@ def _thinness(
     """Compare the gaps of cross-borderline rows with those of their nearest rows of the label."""
     if len(others) < 2:
         return np.zeros(len(rest))
-    gap = space.gaps(rest, others, k)
+    gap = space.nearest_others(rest, others, k)[1]
     return (_ratio(gap, gap_of_label) * (gap[:, 0] > 0)) ** 2
 
 
@@ -181,7 +177,7 @@ def find_noise(space: Distances, Y: sp.csr_array, k: int) -> np.ndarray:
     noise = np.zeros(Y.nnz, dtype=bool)
     if n < 2 or not Y.nnz:
         return noise
-    around = space.within(np.arange(n), k)[0]
+    around = space.nearest_others(np.arange(n), np.arange(n), k)[0]
     adjacency = sp.csr_array(
         (np.ones(around.size), around.ravel(), np.arange(n + 1) * around.shape[1]), shape=(n, n)
     )
@@ -191,7 +187,7 @@ def find_noise(space: Distances, Y: sp.csr_array, k: int) -> np.ndarray:
     ):
         cells = np.flatnonzero(Y.indices == j)
         label, lone = rows[cells], alone[cells]
-        found, distances = space.within(label, k)
+        found, distances = space.nearest_others(label, label, k)
         inner = ~lone | np.isin(label, found)
         noise[cells] = lone & (distances[:, 0] > _FAR * distances[inner].max())
     return noise
@@ -320,11 +316,10 @@ class MLBOTE(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
+        **shared_constraints("random_state k_neighbors"),
         "borderline_ratio": [Interval(Real, 0, None, closed="left")],
         "cross_threshold": [Interval(Real, 1, None, closed="left")],
         "m_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "k_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

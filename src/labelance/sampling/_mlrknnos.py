@@ -10,7 +10,6 @@ distances and with them results.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import stack_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._progress import run_parallel
-from labelance._utils._compat import HasMethods, Interval
+from labelance._utils._compat import HasMethods
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._utils._threads import single_threaded_blas, thread_count
 from labelance._validation._data import Data
@@ -35,9 +34,8 @@ from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     check_balanceable,
     check_row_limit,
@@ -360,11 +358,8 @@ class MLRkNNOS(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "k_neighbors": [Interval(Integral, 1, None, closed="left")],
+        **shared_constraints("max_synthetic sampling_strategy random_state k_neighbors"),
         "labeller": [HasMethods(["fit", "predict"]), None],
-        "max_synthetic": [Interval(Integral, 0, None, closed="left"), None],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

@@ -1,19 +1,29 @@
-"""MLSMOTE: synthetic rows inside the bag of every minority label."""
+"""MLSMOTE: synthetic rows inside the bag of every minority label.
+
+The labels and categorical features of a synthetic row are voted on by a seed neighborhood: a line
+of row numbers, the seed first and then its neighbors. Lines are of one length, and ``sizes`` says
+how many entries of each count.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar, Literal
+from functools import partial, reduce
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import column_counts
+from labelance._arrays._cells import take_cells
+from labelance._arrays._columns import replace_columns
+from labelance._arrays._containers import Kind, column_counts
+from labelance._arrays._dask import DaskRows, compute, even_edges, map_blocks
+from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import stack_rows, take_rows
 from labelance._progress import track
-from labelance._utils._compat import Interval, StrOptions
+from labelance._utils._compat import StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
 from labelance._validation._labels import take_unknown
@@ -21,17 +31,8 @@ from labelance.exceptions import InputError, arg
 from labelance.imbalance._local import Variant
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
-from labelance.sampling._label_vote import (
-    CandidateRows,
-    SeedNeighborhoods,
-    SyntheticRows,
-    vote_known_labels,
-    vote_labels,
-    vote_values,
-)
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     Strategy,
     above_mean_irlbl,
@@ -39,6 +40,8 @@ from labelance.sampling._strategy import (
     resolve_strategy,
     rows_by_label,
 )
+
+_CELLS_PER_BLOCK = 1 << 14  # of dense rows that vote together
 
 
 def label_bags(Y: sp.csr_array, labels: np.ndarray) -> list[np.ndarray]:
@@ -81,108 +84,290 @@ def split_places(places: np.ndarray | slice, sizes: np.ndarray) -> list[np.ndarr
     return [part - start for part, start in zip(parts, first)]
 
 
-class GrowingArray:
-    """An array that grows at its end.
+@dataclass(frozen=True, eq=False)
+class SeedNeighborhoods:
+    """A seed and its neighbors inside a bag, for each candidate row.
 
-    The capacity is doubled when it runs out, so a row is moved a bounded number of times.
+    Parameters
+    ----------
+    rows : ndarray of int of shape (g, 1 + k)
+        The seed, then its neighbors, nearest first, and -1 where a bag has fewer.
+    sizes : ndarray of int of shape (g,)
+        How many rows each neighborhood has, the seed included; at least 2.
+    labels : ndarray of int of shape (g,)
+        The label whose bag it lies in.
     """
 
-    def __init__(self, like: np.ndarray) -> None:
-        self._buffer = np.empty((0, *like.shape[1:]), dtype=like.dtype)
-        self._length = 0
+    rows: np.ndarray
+    sizes: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def of(
+        cls, labels: np.ndarray, bags: Sequence[np.ndarray], around: Sequence[np.ndarray]
+    ) -> SeedNeighborhoods:
+        """Join the neighbors found inside each bag, as places in the bag, to lines of rows."""
+        lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
+        widths = np.array([1 + places.shape[1] for places in around], dtype=np.int64)
+        rows = np.full((lengths.sum(), widths.max(initial=1)), -1, dtype=np.int64)
+        start = 0
+        for bag, places in zip(bags, around):
+            part = rows[start : start + len(bag)]
+            part[:, 0], part[:, 1 : 1 + places.shape[1]] = bag, bag[places]
+            start += len(bag)
+        return cls(rows, np.repeat(widths, lengths), np.repeat(labels, lengths))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
 
     @property
-    def filled(self) -> np.ndarray:
-        """A view of what was appended so far."""
-        return self._buffer[: self._length]
+    def seeds(self) -> np.ndarray:
+        """The first row of every neighborhood."""
+        return self.rows[:, 0]
 
-    def append(self, values: np.ndarray) -> None:
-        """Put values at the end."""
-        length = self._length + len(values)
-        if length > len(self._buffer):
-            larger = np.empty(
-                (max(length, 2 * len(self._buffer)), *values.shape[1:]), self._buffer.dtype
-            )
-            larger[: self._length] = self.filled
-            self._buffer = larger
-        self._buffer[self._length : length] = values
-        self._length = length
+    def take(self, places: np.ndarray | slice) -> SeedNeighborhoods:
+        """Return some of the neighborhoods; one may come more than once."""
+        return SeedNeighborhoods(self.rows[places], self.sizes[places], self.labels[places])
+
+    def draw_references(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw one of the neighbors of every seed."""
+        chosen = rng.integers(1, self.sizes)
+        return self.rows[np.arange(len(self)), chosen]
 
 
-class GrowingRows:
-    """Rows in the kind of container, dense or CSR, and of the type that ``like`` has."""
+class SyntheticRows(NamedTuple):
+    """Synthetic rows, their seeds and references, and the label whose bag these lie in."""
 
-    def __init__(self, like: Any) -> None:
-        self._sparse, self._width = sp.issparse(like), like.shape[1]
-        self._cells = GrowingArray(like.data if self._sparse else like)
-        if self._sparse:
-            self._columns = GrowingArray(like.indices)
-            self._ends = GrowingArray(np.empty(0, dtype=np.int64))
-            self._ends.append(np.zeros(1, dtype=np.int64))
+    X: Any
+    Y: sp.csr_array
+    seeds: np.ndarray
+    references: np.ndarray
+    labels: np.ndarray
+    unknown: sp.csr_array | None = None
 
-    @property
-    def filled(self) -> Any:
-        """All rows appended so far."""
-        if not self._sparse:
-            return self._cells.filled
-        ends = self._ends.filled
-        cells = self._cells.filled, self._columns.filled, ends
-        rows = sp.csr_array(cells, shape=(len(ends) - 1, self._width))
-        rows.has_sorted_indices = True
-        return rows
-
-    def append(self, rows: Any) -> None:
-        """Put rows of the same kind at the end."""
-        if not self._sparse:
-            self._cells.append(rows)
-            return
-        self._ends.append(rows.indptr[1:] + self._ends.filled[-1])
-        self._columns.append(rows.indices)
-        self._cells.append(rows.data)
+    def append(self, more: SyntheticRows) -> SyntheticRows:
+        """Return these rows and others."""
+        joined = SyntheticRows(*(stack_rows(*both) for both in zip(self[:5], more[:5])))
+        unknown = None if self.unknown is None else stack_rows(self.unknown, more.unknown)
+        return joined._replace(unknown=unknown)
 
 
-class GrowingData:
-    """Original rows and the synthetic rows so far, which are numbered from n."""
+@dataclass(frozen=True, eq=False)
+class CandidateRows:
+    """Synthetic rows as far as they do not depend on chance.
 
-    def __init__(self, X: Any, Y: sp.csr_array, unknown: sp.csr_array | None = None) -> None:
-        self._X, self._Y, self._unknown = X, Y, unknown
-        self._X_new, self._Y_new = GrowingRows(X), GrowingRows(Y)
-        self._unknown_new = None if unknown is None else GrowingRows(unknown)
-        self._parents = [np.empty((3, 0), dtype=np.int64)]
+    Parameters
+    ----------
+    neighborhoods : SeedNeighborhoods
+        Their seeds, and the neighbors that references are drawn from.
+    Y : csr_array of shape (g, q)
+        Their labels.
+    nominal : array, csr_array or None
+        The values of their nominal features, as :func:`vote_values`
+        gives them; None if all features are numeric.
+    unknown : csr_array of shape (g, q) or None
+        Ones at labels that no row of their neighborhood knows; None where all are known.
+    """
 
-    def rows_of(
-        self, label: int, bag: np.ndarray
-    ) -> tuple[np.ndarray, Any, sp.csr_array, sp.csr_array | None]:
-        """Return all rows of a label, given the original ones.
+    neighborhoods: SeedNeighborhoods
+    Y: sp.csr_array
+    nominal: Any
+    unknown: sp.csr_array | None = None
 
-        Their numbers, features and labels, and which labels are unknown.
-        """
-        X, Y, Y_new = self._X[bag], self._Y[bag], self._Y_new.filled
-        unknown = take_unknown(self._unknown, bag)
-        cells = np.flatnonzero(Y_new.indices == label)
-        synthetic = np.searchsorted(Y_new.indptr, cells, side="right") - 1
-        if len(synthetic):
-            X, Y = stack_rows(X, self._X_new.filled[synthetic]), stack_rows(Y, Y_new[synthetic])
-            if self._unknown_new is not None:
-                unknown = stack_rows(unknown, self._unknown_new.filled[synthetic])
-        return np.concatenate([bag, self._Y.shape[0] + synthetic]), X, Y, unknown
+    def take(self, places: np.ndarray | slice) -> CandidateRows:
+        """Return some of the candidate rows; one may come more than once."""
+        if isinstance(places, slice):
+            return self
+        nominal = None if self.nominal is None else self.nominal[places]
+        unknown = take_unknown(self.unknown, places)
+        return CandidateRows(self.neighborhoods.take(places), self.Y[places], nominal, unknown)
 
-    def append(self, rows: np.ndarray, new: SyntheticRows) -> None:
-        """Append synthetic rows whose parents are places among the given rows."""
-        self._X_new.append(new.X)
-        self._Y_new.append(new.Y)
-        if self._unknown_new is not None:
-            self._unknown_new.append(new.unknown)
-        parents = rows[new.seeds], rows[new.references], new.labels
-        self._parents.append(np.stack(parents))
+    def draw(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> SyntheticRows:
+        """Draw a reference for every seed, and numbers between the two."""
+        around = self.neighborhoods
+        references = around.draw_references(rng)
+        if self.nominal is not None and categorical.all():
+            X_new = self.nominal
+        else:
+            X_new = interpolate_rows(X, around.seeds, references, categorical, rng)
+            if self.nominal is not None:
+                X_new = replace_columns(X_new, categorical, self.nominal)
+        parents = around.seeds, references, around.labels
+        return SyntheticRows(X_new, self.Y, *parents, self.unknown)
 
-    def synthetic_rows(self) -> SyntheticRows:
-        """Return all synthetic rows, with the numbers of their parents."""
-        parents = np.concatenate(self._parents, axis=1)
-        unknown = None if self._unknown_new is None else self._unknown_new.filled
-        seeds, references, labels = parents
-        X, Y = self._X_new.filled, self._Y_new.filled
-        return SyntheticRows(X, Y, seeds, references, labels, unknown)
+
+def vote_labels(
+    Y: sp.csr_array,
+    neighborhoods: np.ndarray,
+    sizes: np.ndarray,
+    needed: Callable[[np.ndarray], np.ndarray],
+    unknown: sp.csr_array | None = None,
+) -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Return the labels that enough rows of every neighborhood have, and those that none knows.
+
+    Parameters
+    ----------
+    Y : csr_array of shape (n, q)
+        Labels of the rows.
+    neighborhoods : ndarray of int of shape (g, 1 + k)
+        Row numbers; only the first ``sizes[t]`` of line t count.
+    sizes : ndarray of int of shape (g,)
+        Rows of the neighborhood.
+    needed : callable
+        From numbers of rows that know a label to how many of them must have it; at least 1.
+    unknown : csr_array of shape (n, q) or None
+        Ones at cells that are not known.
+    """
+    voters = _voters(neighborhoods, 0, sizes, Y.shape[0])
+    votes = sp.csr_array(voters @ Y)
+    line = np.repeat(np.arange(len(sizes)), np.diff(votes.indptr))
+    if unknown is None:
+        return _keep_cells(votes, votes.data >= needed(sizes)[line]), None
+    hidden = sp.csr_array(voters @ unknown)
+    known = sizes[line] - take_cells(hidden, line, votes.indices)
+    unseen = hidden.data == np.repeat(sizes, np.diff(hidden.indptr))
+    return _keep_cells(votes, votes.data >= needed(known)), _keep_cells(hidden, unseen)
+
+
+def _voters(rows: np.ndarray, first: int, sizes: np.ndarray, n: int) -> sp.csr_array:
+    """Return a matrix with a one where a row has a vote in a neighborhood, from ``first`` on."""
+    place = np.arange(rows.shape[1])
+    votes = (place >= first) & (place < sizes[:, np.newaxis])
+    indptr = np.append(0, np.cumsum(votes.sum(axis=1)))
+    ones = np.ones(indptr[-1], dtype=np.int32)
+    return sp.csr_array((ones, rows[votes], indptr), shape=(len(rows), n))
+
+
+def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
+    """Return ones at some of the stored cells."""
+    indptr = np.concatenate(([0], np.cumsum(kept)))[table.indptr].astype(np.int32)
+    columns = table.indices[kept].astype(np.int32)
+    found = sp.csr_array((np.ones(len(columns), np.int8), columns, indptr), shape=table.shape)
+    found.sort_indices()
+    return found
+
+
+def vote_values(
+    X: Any,
+    nominal: np.ndarray,
+    neighborhoods: np.ndarray,
+    sizes: np.ndarray,
+    with_seed: bool,
+    *,
+    kind: Kind,
+) -> Any:
+    """Return for every neighborhood the most frequent value of each categorical feature.
+
+    The lowest code wins a tie, and missing values have no vote. Dense rows give an array of
+    the categorical features alone; sparse rows give a CSR array of all columns, in which only
+    nominal ones are filled.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Clean features.
+    nominal : ndarray of bool of shape (d,)
+        The features to vote on.
+    neighborhoods, sizes : ndarray of int
+        As for :func:`vote_labels`.
+    with_seed : bool
+        Whether the seed has a vote.
+    kind : str
+        What the rows are, as the validated data say it.
+    """
+    if kind == "blocks":
+        return _vote_in_blocks(X, nominal, neighborhoods, sizes, with_seed)
+    first = 0 if with_seed else 1
+    if kind == "dense":
+        return _vote_dense(X[:, nominal], neighborhoods, sizes, first)
+    return _vote_sparse(X, nominal, neighborhoods, sizes, first)
+
+
+def _vote_dense(X: np.ndarray, rows: np.ndarray, sizes: np.ndarray, first: int) -> np.ndarray:
+    out = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
+    step = max(1, _CELLS_PER_BLOCK // X.shape[1])
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        ballots = [
+            np.where((place < sizes[block])[:, np.newaxis], X[rows[block, place]], np.nan)
+            for place in range(first, rows.shape[1])
+        ]
+        out[block] = _most_frequent(ballots)
+    return out
+
+
+def _vote_sparse(
+    X: sp.csr_array, nominal: np.ndarray, rows: np.ndarray, sizes: np.ndarray, first: int
+) -> sp.csr_array:
+    # Zero is the lowest code, so another value wins only where more voters store a value than
+    # do not: these cells are candidates.
+    stored = nominal[X.indices].astype(np.int32)
+    filled = sp.csr_array((stored, X.indices, X.indptr), shape=X.shape)
+    counts = sp.csr_array(_voters(rows, first, sizes, X.shape[0]) @ filled)
+    line = np.repeat(np.arange(len(sizes)), np.diff(counts.indptr))
+    candidates = _keep_cells(counts, 2 * counts.data > (sizes - first)[line])
+    line = np.repeat(np.arange(len(sizes)), np.diff(candidates.indptr))
+    ballots = []
+    for place in range(first, rows.shape[1]):
+        ballot = _read_at(candidates, X[rows[:, place]])
+        ballot[place >= sizes[line]] = np.nan
+        ballots.append(ballot)
+    candidates.data = _most_frequent(ballots).astype(X.dtype)
+    candidates.eliminate_zeros()
+    return candidates
+
+
+def _read_at(cells: sp.csr_array, X: sp.csr_array) -> np.ndarray:
+    """Return the values of X at the cells of a pattern.
+
+    The sum of two patterns has the cells of both in order: those of X are where it has a 2 or a 3.
+    """
+    own, others = (
+        sp.csr_array((np.full(T.nnz, bit, np.int8), T.indices, T.indptr), shape=T.shape)
+        for T, bit in ((cells, 1), (X, 2))
+    )
+    both = (own + others).data
+    values = np.zeros(cells.nnz)
+    values[(both == 3)[both != 2]] = X.data[(both == 3)[both != 1]]
+    return values
+
+
+def _most_frequent(ballots: list[np.ndarray]) -> np.ndarray:
+    """Return the most frequent known value at every place, the lowest of several; NaN if none is.
+
+    NaN equals nothing, so it has no vote.
+    """
+    counts = [np.zeros(ballot.shape, dtype=np.int16) for ballot in ballots]
+    for a, ballot in enumerate(ballots):
+        counts[a] += ballot == ballot
+        for b in range(a):
+            same = ballot == ballots[b]
+            counts[a] += same
+            counts[b] += same
+    best, most = np.full(ballots[0].shape, np.nan), np.zeros(ballots[0].shape, dtype=np.int16)
+    for ballot, count in zip(ballots, counts):
+        better = (count > most) | ((count == most) & (ballot < best))
+        np.copyto(best, ballot, where=better)
+        np.copyto(most, count, where=better)
+    return best
+
+
+def _vote_in_blocks(
+    X: DaskRows, nominal: np.ndarray, neighborhoods: np.ndarray, sizes: np.ndarray, with_seed: bool
+) -> Any:
+    """Bring the rows of blocks of neighborhoods together, and let them vote there."""
+    kind: Kind = "sparse" if X.is_sparse else "dense"
+    vote = partial(vote_values, with_seed=with_seed, kind=kind)
+    tasks: list[Any] = []
+    edges = even_edges(len(sizes), max(1, X.largest // neighborhoods.shape[1]))
+    for start, stop in pairwise(edges):
+        lines = np.maximum(neighborhoods[start:stop], 0)  # what does not count is some row
+        rows, places = np.unique(lines, return_inverse=True)
+        block = X.take(rows, np.array([0, len(rows)])).blocks
+        tasks += map_blocks(
+            vote, block, [nominal], [places.reshape(lines.shape)], [sizes[start:stop]]
+        )
+    return reduce(stack_rows, compute(tasks))
 
 
 LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
@@ -343,12 +528,8 @@ class MLSMOTE(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "k_neighbors": [Interval(Integral, 1, None, closed="left")],
+        **shared_constraints("n_synthetic sampling_strategy variant random_state k_neighbors"),
         "labelset_strategy": [StrOptions({"ranking", "majority", "union", "intersection"})],
-        "variant": [StrOptions({"paper", "mulan"})],
-        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -399,7 +580,7 @@ class MLSMOTE(NeighborSampler):
                 for bag in track(bags, "Searching bags", "labels")
             ]
             seeds = SeedNeighborhoods.of(labels, bags, around)
-            candidates = self._candidates(data.X, data.Y, data.categorical, seeds, data.unknown)
+            candidates = self._candidates(data, data.X, data.Y, data.unknown, seeds)
         self.sampling_strategy_ = rows_by_label(
             data, chosen, n_new if self.n_synthetic is None else None
         )
@@ -426,22 +607,19 @@ class MLSMOTE(NeighborSampler):
 
     def _candidates(
         self,
+        data: Data,
         X: Any,
         Y: sp.csr_array,
-        categorical: np.ndarray,
-        around: SeedNeighborhoods,
         unknown: sp.csr_array | None,
+        around: SeedNeighborhoods,
     ) -> CandidateRows:
-        """Let the neighborhoods vote on labels and nominal features."""
+        """Let neighborhoods in rows like those of the data vote on labels and nominal features."""
         rows, sizes = around.rows, around.sizes
-        nobody_knows = None
-        if unknown is None:
-            labels = vote_labels(Y, rows, sizes, self._votes_needed(sizes))
-        else:
-            labels, nobody_knows = vote_known_labels(Y, unknown, rows, sizes, self._votes_needed)
+        labels, nobody_knows = vote_labels(Y, rows, sizes, self._votes_needed, unknown)
         nominal = None
-        if categorical.any():
-            nominal = vote_values(X, categorical, rows, sizes, with_seed=self.variant == "mulan")
+        if data.categorical.any() and len(around):
+            voters = data.categorical, rows, sizes, self.variant == "mulan"
+            nominal = vote_values(X, *voters, kind=data.kind)
         return CandidateRows(around, labels, nominal, nobody_knows)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
@@ -480,17 +658,28 @@ class MLSMOTE(NeighborSampler):
         self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator
     ) -> SyntheticRows:
         """Oversample one label after the other, each in a bag that has grown by then."""
-        growing = GrowingData(data.X, data.Y, data.unknown)
+        n, unknown = data.n_samples, data.unknown
+        none = np.empty(0, dtype=np.int64)
+        unknown_there = None if unknown is None else unknown[:0]
+        new = SyntheticRows(data.X[:0], data.Y[:0], none, none, none, unknown_there)
         drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
         wanted = split_places(drawn, plan.sizes)
         labels = track(plan.labels, "Oversampling", "labels")
         for label, bag, places in zip(labels, plan.bags, wanted):
-            rows, X_bag, Y_bag, unknown = growing.rows_of(label, bag)
-            if len(rows) > 1:
-                around = self._search(X_bag, data)
-                seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
-                candidates = self._candidates(
-                    X_bag, Y_bag, data.categorical, seeds.take(places), unknown
-                )
-                growing.append(rows, candidates.draw(X_bag, data.categorical, rng))
-        return growing.synthetic_rows()
+            grown = label_bags(new.Y, np.array([label]))[0]
+            rows = np.concatenate([bag, n + grown])
+            if len(rows) < 2:
+                continue
+            X_bag = stack_rows(data.X[bag], new.X[grown])
+            Y_bag = stack_rows(data.Y[bag], new.Y[grown])
+            if unknown is not None and new.unknown is not None:
+                unknown_there = stack_rows(unknown[bag], new.unknown[grown])
+            around = self._search(X_bag, data)
+            seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
+            around_seeds = seeds.take(places)
+            candidates = self._candidates(data, X_bag, Y_bag, unknown_there, around_seeds)
+            made = candidates.draw(X_bag, data.categorical, rng)
+            new = new.append(
+                made._replace(seeds=rows[made.seeds], references=rows[made.references])
+            )
+        return new

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._columns import places_in
-from labelance._arrays._containers import compact_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._utils._compat import Interval, StrOptions
-from labelance._utils._kernel import kernel
+from labelance._utils._compat import StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
 from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import ALGORITHMS, Algorithm
+from labelance.neighbors._find import Algorithm
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     check_row_limit,
     every_label,
@@ -81,50 +77,18 @@ def _merge_parents(
     local: LocalDistribution, seeds: np.ndarray, references: np.ndarray, cd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of the minority cells of synthetic rows, and where each row begins."""
-    M = local.minority
-    sizes = np.diff(M.indptr)
-    capacity = sizes[seeds] + sizes[references]
-    starts = np.cumsum(capacity, dtype=np.int64) - capacity
-    ends = starts.copy()
-    columns = np.empty(capacity.sum(), dtype=M.indices.dtype)
-    parents = seeds.astype(np.int64), references.astype(np.int64)
-    _merge_cells(M.indptr, M.indices, local.types.data, THETA, *parents, cd, ends, columns)
-    filled, indptr = compact_rows(starts, ends)
-    return columns[filled], indptr
+    # A cell that reaches the new row counts 2, another one 1: a cell of both parents has 2 too.
+    both = _reaching(local.types, seeds, cd) + _reaching(local.types, references, 1 - cd)
+    is_minority = both.data >= 2
+    return both.indices[is_minority], np.append(0, np.cumsum(is_minority))[both.indptr]
 
 
-@kernel
-def _merge_cells(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    types: np.ndarray,
-    theta: np.ndarray,
-    seeds: np.ndarray,
-    references: np.ndarray,
-    cd: np.ndarray,
-    ends: np.ndarray,
-    columns: np.ndarray,
-) -> None:
-    """Merge the minority cells of both parents, in label order, and move each row's end."""
-    for t in range(len(seeds)):
-        s, s_end = indptr[seeds[t]], indptr[seeds[t] + 1]
-        r, r_end = indptr[references[t]], indptr[references[t] + 1]
-        end = ends[t]
-        while s < s_end or r < r_end:
-            in_seed = s < s_end and (r == r_end or indices[s] <= indices[r])
-            in_reference = r < r_end and (s == s_end or indices[r] <= indices[s])
-            label = indices[s] if in_seed else indices[r]
-            minority = in_seed and in_reference
-            if in_seed and not in_reference:
-                minority = cd[t] <= theta[types[s]]
-            elif in_reference and not in_seed:
-                minority = 1 - cd[t] <= theta[types[r]]
-            if minority:
-                columns[end] = label
-                end += 1
-            s += in_seed
-            r += in_reference
-        ends[t] = end
+def _reaching(types: sp.csr_array, rows: np.ndarray, distances: np.ndarray) -> sp.csr_array:
+    """Return the cells of parents, 2 where their type reaches as far as the new row, else 1."""
+    cells = types[rows]
+    reaches = np.repeat(distances, np.diff(cells.indptr)) <= THETA[cells.data]
+    cells.data = 1 + reaches.astype(np.int8)
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,14 +223,11 @@ class MLSOL(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "n_synthetic": [Interval(Integral, 0, None, closed="left"), None],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
+        **shared_constraints(
+            "algorithm sampling_ratio n_synthetic sampling_strategy variant random_state"
+        ),
         "interpolation": [StrOptions({"feature", "line"})],
-        "variant": [StrOptions({"paper", "mulan"})],
         "weighting": [StrOptions({"paper", "sum"})],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,31 +9,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._compat import Interval, StrOptions
+from labelance._utils._compat import Interval
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
 from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance import LocalDistribution
 from labelance.imbalance._local import Variant, find_local_distribution
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._find import ALGORITHMS, Algorithm
+from labelance.neighbors._find import Algorithm
 from labelance.neighbors._metric import Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits
+from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     every_label,
     resolve_labels,
     rows_by_label,
     rows_to_sample,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class MLULPlan:
-    """What every draw of MLUL shares: how much each row is worth keeping, the paper's v."""
-
-    v: np.ndarray
 
 
 class MLUL(NeighborSampler):
@@ -137,11 +128,8 @@ class MLUL(NeighborSampler):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborSampler._parameter_constraints,
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        **shared_constraints("algorithm sampling_strategy variant random_state"),
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "variant": [StrOptions({"paper", "mulan"})],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -173,7 +161,8 @@ class MLUL(NeighborSampler):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLULPlan:
+    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> np.ndarray:
+        """Return how much each row is worth keeping, the paper's v."""
         metric = self._feature_metric(data.X, data.categorical)
         around = self._neighborhood(data, metric, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, caller="MLUL")
@@ -192,11 +181,11 @@ class MLUL(NeighborSampler):
             )
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)
-        return MLULPlan(row_values(local.weights, u))
+        return row_values(local.weights, u)
 
-    def _draw(self, data: Data, plan: MLULPlan, rng: np.random.Generator) -> Draw:
+    def _draw(self, data: Data, plan: np.ndarray, rng: np.random.Generator) -> Draw:
         n = data.n_samples
-        kept = draw_rows_to_keep(plan.v, n - rows_to_sample(n, self.sampling_ratio), rng)
+        kept = draw_rows_to_keep(plan, n - rows_to_sample(n, self.sampling_ratio), rng)
         return Draw(rows=kept, provenance={"sample_indices_": kept})
 
 

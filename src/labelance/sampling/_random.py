@@ -12,17 +12,10 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
-from labelance.imbalance._above_mean import (
-    NO_MEAN,
-    MeanRatio,
-    irlbl_against_mean,
-    mean_ir_of_counts,
-    ratio_against_mean,
-)
+from labelance.imbalance._above_mean import counts_at_mean, irlbl_against_mean
 from labelance.imbalance._local import Variant
-from labelance.sampling._base import Draw, RowSampler, SamplerTraits
+from labelance.sampling._base import Draw, RowSampler, SamplerTraits, shared_constraints
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
     check_no_idle_strategy,
@@ -40,14 +33,15 @@ class MLROSPlan(NamedTuple):
     """The labels to clone for, the rows that have each of them, all counts, and when to stop.
 
     The rows of label ``labels[b]`` are ``rows[starts[b] : starts[b + 1]]``. A label is done when
-    its IRLbl is down to ``mean_ir`` or its count is up to its target.
+    its count is up to its target, or to ``at_mean[t]``, at which its IRLbl is down to the mean
+    when the largest count has grown by t.
     """
 
     labels: np.ndarray
     starts: np.ndarray
     rows: np.ndarray
     counts: np.ndarray
-    mean_ir: MeanRatio
+    at_mean: np.ndarray
     targets: np.ndarray
 
 
@@ -143,13 +137,9 @@ class MLROS(RowSampler):
         adds=True, clones=True, label_order_free=False, in_blocks=True, needs_all=None
     )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowSampler._parameter_constraints,
-        "sampling_ratio": [Interval(Real, 0, None, closed="left")],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "variant": [StrOptions({"paper", "mulan"})],
-        "random_state": ["random_state", np.random.Generator],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = shared_constraints(
+        "verbose sampling_ratio sampling_strategy variant random_state"
+    )
 
     def __init__(
         self,
@@ -174,17 +164,20 @@ class MLROS(RowSampler):
         lacking = None if strategy.targets is None else strategy.lacking
         labels = np.flatnonzero(strategy.labels & (counts > 0))
         bags = data.Y[:, labels].tocsc()
-        if strategy.targets is None:
-            mean_ir, targets = mean_ir_of_counts(counts), np.full(len(labels), np.inf)
-        else:
-            mean_ir, targets = NO_MEAN, strategy.targets[labels]
-        plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, mean_ir, targets)
-        check_number_limit(self._budget(data, plan), caller="MLROS")
+        targets = np.full(len(labels), np.inf)
+        if strategy.targets is not None:
+            targets = strategy.targets[labels]
+        budget = self._budget(data, counts[labels], targets)
+        check_number_limit(budget, caller="MLROS")
+        at_mean = np.full(budget + 1, np.iinfo(np.int64).max)
+        if lacking is None and len(labels):
+            at_mean = counts_at_mean(counts, counts.max() + np.arange(budget + 1))[1]
+        plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, at_mean, targets)
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return plan
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
-        numbers = rng.random(self._budget(data, plan))
+        numbers = rng.random(len(plan.at_mean) - 1)
         clones = _clone_in_turns(
             data.Y.indptr,
             data.Y.indices,
@@ -194,10 +187,10 @@ class MLROS(RowSampler):
         )
         return draw_clones(data, clones, caller="MLROS")
 
-    def _budget(self, data: Data, plan: MLROSPlan) -> int:
+    def _budget(self, data: Data, counts: np.ndarray, targets: np.ndarray) -> int:
         """Return the most clones there may be: the share asked for, or what the targets lack."""
-        if np.isfinite(plan.targets).all() and len(plan.targets):
-            return int(np.clip(plan.targets - plan.counts[plan.labels], 0, None).sum())
+        if np.isfinite(targets).all() and len(targets):
+            return int(np.clip(targets - counts, 0, None).sum())
         return rows_to_sample(data.n_samples, self.sampling_ratio)
 
 
@@ -220,7 +213,7 @@ def _clone_in_turns(
     counts, starts = plan.counts, plan.starts
     clones = np.empty(len(numbers), dtype=np.int64)
     n_clones = 0
-    largest = counts.max()
+    first = largest = counts.max()
     active = np.arange(len(plan.labels))
     n_active = len(active)
     while n_active > 0 and n_clones < len(clones):
@@ -230,7 +223,7 @@ def _clone_in_turns(
             count = counts[plan.labels[bag]]
             if n_clones == len(clones) or count >= plan.targets[bag]:
                 continue
-            if ratio_against_mean(largest, count, plan.mean_ir) <= 0:
+            if count >= plan.at_mean[largest - first]:
                 continue
             active[n_still] = bag
             n_still += 1
@@ -247,11 +240,12 @@ def _clone_in_turns(
 
 
 class MajorityBags(NamedTuple):
-    """The majority labels, their cells label by label, all counts, and MeanIR.
+    """The majority labels, their cells label by label, all counts, and when to stop.
 
     A cell is a one of Y, known by its place in ``Y.indices``; ``row_of`` is its row and
     ``place_of`` where it stands in ``cells``. So a row that is deleted is found at once in
-    the bags of all its labels.
+    the bags of all its labels. A label is done when its count is down to ``at_mean[c]``, at which
+    its IRLbl is up to the mean when the largest count is c.
     """
 
     labels: np.ndarray
@@ -260,7 +254,7 @@ class MajorityBags(NamedTuple):
     row_of: np.ndarray
     place_of: np.ndarray
     counts: np.ndarray
-    mean_ir: MeanRatio
+    at_mean: np.ndarray
 
 
 class MLRUS(RowSampler):
@@ -351,11 +345,9 @@ class MLRUS(RowSampler):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowSampler._parameter_constraints,
+        **shared_constraints("verbose sampling_strategy random_state"),
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
         "variant": [StrOptions({"paper", "bags", "mulan"})],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -383,23 +375,23 @@ class MLRUS(RowSampler):
         self.sampling_strategy_ = {}
         counts = column_counts(data.Y)
         labels = np.flatnonzero(irlbl_against_mean(counts) < 0)
-        return _majority_bags(data.Y, labels, counts, mean_ir_of_counts(counts))
+        at_mean = np.zeros(1, dtype=np.int64)
+        if len(labels):
+            at_mean = counts_at_mean(counts, np.arange(counts.max() + 1))[0]
+        return _majority_bags(data.Y, labels, counts, at_mean)
 
     def _draw(self, data: Data, plan: np.ndarray | MajorityBags, rng: np.random.Generator) -> Draw:
         n = data.n_samples
         budget = min(rows_to_sample(n, self.sampling_ratio), n - 1)
         if isinstance(plan, MajorityBags):
-            return draw_kept(n, self._delete_in_turns(data.Y, plan, rng.random(budget)))
+            bags = plan._replace(
+                cells=plan.cells.copy(), place_of=plan.place_of.copy(), counts=plan.counts.copy()
+            )
+            Y, fixed_maximum = data.Y, self.variant == "mulan"
+            numbers = rng.random(budget)
+            return draw_kept(n, _delete_in_turns(Y.indptr, Y.indices, bags, fixed_maximum, numbers))
         size = min(budget, len(plan))
         return draw_kept(n, rng.choice(plan, size=size, replace=False, shuffle=False))
-
-    def _delete_in_turns(
-        self, Y: sp.csr_array, plan: MajorityBags, numbers: np.ndarray
-    ) -> np.ndarray:
-        bags = plan._replace(
-            cells=plan.cells.copy(), place_of=plan.place_of.copy(), counts=plan.counts.copy()
-        )
-        return _delete_in_turns(Y.indptr, Y.indices, bags, self.variant == "mulan", numbers)
 
 
 def draw_kept(n: int, deleted: np.ndarray) -> Draw:
@@ -411,7 +403,7 @@ def draw_kept(n: int, deleted: np.ndarray) -> Draw:
 
 
 def _majority_bags(
-    Y: sp.csr_array, labels: np.ndarray, counts: np.ndarray, mean_ir: MeanRatio
+    Y: sp.csr_array, labels: np.ndarray, counts: np.ndarray, at_mean: np.ndarray
 ) -> MajorityBags:
     """Return the bags of the labels, as cells of Y."""
     numbered = sp.csr_array((np.arange(Y.nnz), Y.indices, Y.indptr), shape=Y.shape)
@@ -419,7 +411,7 @@ def _majority_bags(
     place_of = np.full(Y.nnz, -1)
     place_of[bags.data] = np.arange(bags.nnz)
     row_of = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    return MajorityBags(labels, bags.indptr, bags.data, row_of, place_of, counts, mean_ir)
+    return MajorityBags(labels, bags.indptr, bags.data, row_of, place_of, counts, at_mean)
 
 
 @kernel
@@ -435,7 +427,7 @@ def _delete_in_turns(
     The first ``counts[label]`` cells of a bag are those of rows that are still there, and
     ``having[c]`` labels have the count c, which tells when the largest count goes down.
     """
-    labels, starts, cells, row_of, place_of, counts, mean_ir = bags
+    labels, starts, cells, row_of, place_of, counts, at_mean = bags
     having = np.bincount(counts)
     bag_of = np.full(len(counts), -1)
     for bag in range(len(labels)):
@@ -452,7 +444,7 @@ def _delete_in_turns(
             size = counts[labels[bag]]
             if done == len(deleted) or size == 0:
                 continue
-            if ratio_against_mean(largest, size, mean_ir) >= 0:
+            if size <= at_mean[largest]:
                 continue
             active[n_still] = bag
             n_still += 1

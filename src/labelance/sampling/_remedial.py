@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,21 +11,24 @@ from sklearn.base import clone
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import stack_rows
-from labelance._utils._compat import Interval
-from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds
 from labelance.imbalance._local import part_cells
 from labelance.imbalance._measures import find_scumble
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, RowSampler, SamplerTraits
+from labelance.sampling._base import (
+    BaseMultiLabelSampler,
+    Draw,
+    RowSampler,
+    SamplerTraits,
+    shared_constraints,
+)
 from labelance.sampling._cleaning import MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._random import MLROS
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     above_mean_irlbl,
     resolve_labels,
@@ -47,12 +49,6 @@ class REMEDIAL(RowSampler):
 
     Parameters
     ----------
-    scumble_threshold : float, optional
-        Rows whose SCUMBLE is larger are decoupled. Unless given, the mean over all rows.
-    drop_empty : bool, default=False
-        What becomes of a row above the threshold whose labels are all on one side, so that
-        one of its two rows has no label: the published method keeps both; True leaves the
-        empty one out, so that the row stays whole.
     sampling_strategy : str, list or callable, default="auto"
         The labels that go to the copies: "auto" and "minority" mean those with IRLbl above its
         mean, "imbalanced" those with ImR above its mean, "all" every label; or names, numbers
@@ -67,7 +63,7 @@ class REMEDIAL(RowSampler):
     decoupled_indices_, seed_indices_ : ndarray
         The rows that were split; the copies follow the original rows in this order.
     n_empty_ : int
-        Rows above the threshold whose labels are all on one side.
+        Rows that were split although their labels are all on one side.
     sampling_strategy_ : dict
         The labels that go to the copies, by name or column number, and how many copies have
         each.
@@ -86,7 +82,7 @@ class REMEDIAL(RowSampler):
     Notes
     -----
     Nothing is left to chance, and the count of every label stays what it was. Features are
-    copied as they are, missing and nominal ones too. SCUMBLE is above the threshold if it is
+    copied as they are, missing and nominal ones too. SCUMBLE is above the mean if it is
     so by more than a billionth of it, so rounding alone never splits a row.
 
     Where cells of y are unknown (NaN), SCUMBLE is that of the labels that a row is known to have. A
@@ -127,28 +123,21 @@ class REMEDIAL(RowSampler):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
-        "scumble_threshold": [Interval(Real, 0, 1, closed="both"), None],
-        "drop_empty": ["boolean"],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
+        **shared_constraints("verbose sampling_strategy"),
     }
 
     def __init__(
         self,
         *,
-        scumble_threshold: float | None = None,
-        drop_empty: bool = False,
         sampling_strategy: SamplingStrategy = "auto",
         verbose: int = 0,
     ) -> None:
-        self.scumble_threshold = scumble_threshold
-        self.drop_empty = drop_empty
         self.sampling_strategy = sampling_strategy
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> Draw:
         rare = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="REMEDIAL")
-        draw = decouple(data, rare, self.scumble_threshold, drop_empty=self.drop_empty)
+        draw = decouple(data, rare)
         moved = np.bincount(
             data.Y[draw.provenance["decoupled_indices_"]].indices, minlength=len(rare)
         )
@@ -159,15 +148,14 @@ class REMEDIAL(RowSampler):
         return plan
 
 
-def decouple(data: Data, rare: np.ndarray, threshold: float | None, *, drop_empty: bool) -> Draw:
+def decouple(data: Data, rare: np.ndarray) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
     Y = data.Y
     scumble = find_scumble(Y, column_counts(Y))
-    above = exceeds(scumble, scumble.mean() if threshold is None else threshold)
+    is_split = exceeds(scumble, scumble.mean())
     n_labels = np.diff(Y.indptr)
     n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
-    one_sided = above & ((n_rare == 0) | (n_rare == n_labels))
-    is_split = above & ~one_sided if drop_empty else above
+    one_sided = is_split & ((n_rare == 0) | (n_rare == n_labels))
     split = np.flatnonzero(is_split)
     provenance = {
         "decoupled_indices_": split,
@@ -178,7 +166,8 @@ def decouple(data: Data, rare: np.ndarray, threshold: float | None, *, drop_empt
         return Draw(provenance=provenance)
     lengths = np.concatenate([n_labels - np.where(is_split, n_rare, 0), n_rare[split]])
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(Y.indptr.dtype)
-    columns = _split_labels(Y.indices, Y.indptr, rare, is_split, indptr[Y.shape[0]])
+    moves = rare[Y.indices] & np.repeat(is_split, n_labels)
+    columns = np.concatenate([Y.indices[~moves], Y.indices[moves]])
     Y_rows = sp.csr_array((Y.data, columns, indptr), shape=(len(lengths), Y.shape[1]))
     Y_rows.has_sorted_indices = True
     return Draw(
@@ -201,24 +190,6 @@ def _split_unknown(
     goes = rare[unknown.indices] & np.repeat(is_split, np.diff(unknown.indptr))
     stays, goes = part_cells(unknown, ~goes)
     return stack_rows(stays, goes[is_split])
-
-
-@kernel
-def _split_labels(
-    indices: np.ndarray, indptr: np.ndarray, rare: np.ndarray, is_split: np.ndarray, n_kept: int
-) -> np.ndarray:
-    """Write the labels that rows keep, and from ``n_kept`` on those that go to copies."""
-    columns = np.empty_like(indices)
-    kept, moved = 0, n_kept
-    for i in range(len(is_split)):
-        for label in indices[indptr[i] : indptr[i + 1]]:
-            if is_split[i] and rare[label]:
-                columns[moved] = label
-                moved += 1
-            else:
-                columns[kept] = label
-                kept += 1
-    return columns
 
 
 # What a decoupled copy has where its resampler says something about the rows it made.
@@ -250,10 +221,6 @@ class RemedialHwR(BaseMultiLabelSampler):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLSMOTE` unless given. Its ``random_state`` is not used.
-    scumble_threshold : float, optional
-        Rows whose SCUMBLE is larger are decoupled. Unless given, the mean over all rows.
-    drop_empty : bool, default=False
-        Whether to leave out rows without labels that decoupling makes.
     random_state : int, RandomState, Generator or None, default=None
         Where the random numbers come from.
     verbose : int, default=0
@@ -265,7 +232,7 @@ class RemedialHwR(BaseMultiLabelSampler):
     decoupled_indices_ : ndarray
         The rows that were split.
     n_empty_ : int
-        Rows above the threshold whose labels are all on one side.
+        Rows that were split although their labels are all on one side.
     seed_indices_ : ndarray of shape (n_new,)
         For every row after the original ones, the row of X it comes from: the row that it
         copies, or its seed. With MLSMOTE's
@@ -334,25 +301,18 @@ class RemedialHwR(BaseMultiLabelSampler):
         )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **shared_constraints("verbose random_state"),
         "resampler": [BaseMultiLabelSampler, None],
-        "scumble_threshold": [Interval(Real, 0, 1, closed="both"), None],
-        "drop_empty": ["boolean"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
         self,
         *,
         resampler: BaseMultiLabelSampler | None = None,
-        scumble_threshold: float | None = None,
-        drop_empty: bool = False,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.resampler = resampler
-        self.scumble_threshold = scumble_threshold
-        self.drop_empty = drop_empty
         self.random_state = random_state
         self.verbose = verbose
 
@@ -373,7 +333,7 @@ class RemedialHwR(BaseMultiLabelSampler):
         _check_no_containers(type(self).__name__, resampler)
         resampler._validate_params()
         rare = above_mean_irlbl(data.Y)
-        decoupling = decouple(data, rare, self.scumble_threshold, drop_empty=self.drop_empty)
+        decoupling = decouple(data, rare)
         data = _apply(decoupling, data)
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
@@ -405,7 +365,7 @@ class RHwRSMT(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLSMOTE` with its defaults unless given.
-    scumble_threshold, drop_empty, random_state, verbose
+    random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -428,7 +388,7 @@ class RHwROS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLROS` with its defaults unless given.
-    scumble_threshold, drop_empty, random_state, verbose
+    random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 
@@ -455,7 +415,7 @@ class RHwHUS(RemedialHwR):
     ----------
     resampler : sampler, optional
         The second step; :class:`MLeNN` with its defaults unless given.
-    scumble_threshold, drop_empty, random_state, verbose
+    random_state, verbose
         As in :class:`RemedialHwR`, where all that it learns, its cost and its reference are
         written down.
 

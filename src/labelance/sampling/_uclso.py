@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._columns import divide_rows
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._utils._compat import Interval, StrOptions
+from labelance._utils._compat import Interval
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import check_no_device
@@ -19,11 +19,10 @@ from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits
+from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits, shared_constraints
 from labelance.sampling._mlrknnos import NumericEncoder
 from labelance.sampling._mlsol import positions
 from labelance.sampling._strategy import (
-    STRATEGY_CONSTRAINTS,
     SamplingStrategy,
     check_balanceable,
     check_row_limit,
@@ -266,14 +265,10 @@ class UCLSO(BaseMultiLabelSampler):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseMultiLabelSampler._parameter_constraints,
+        **shared_constraints(
+            "verbose max_synthetic sampling_strategy random_state scale categorical_features n_jobs"
+        ),
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "sampling_strategy": STRATEGY_CONSTRAINTS,
-        "max_synthetic": [Interval(Integral, 0, None, closed="left"), None],
-        "scale": [StrOptions({"range", "standard"}), None],
-        "categorical_features": ["array-like", StrOptions({"auto"}), None],
-        "random_state": ["random_state", np.random.Generator],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
