@@ -186,9 +186,8 @@ def test_what_is_neither_preset_nor_file():
         load_study("papr")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_a_plan_is_checked_before_any_work(tmp_path, case):
+    for change, words in [
         ({"datasets": (DataSource("nosuch"),)}, "nosuch"),
         ({"datasets": (DataSource("a", path="nowhere.arff"),)}, "There is no nowhere.arff"),
         ({"datasets": (DataSource("flags"), DataSource("flags"))}, "2 times"),
@@ -213,14 +212,13 @@ def test_what_is_neither_preset_nor_file():
         ({"methods": (Method("A", learner=Component("IRUS")),)}, "to compare with"),
         ({"methods": (Method("A", learner=Component("MLSOL"), learners=("BR",)),)}, "fit and pre"),
         ({"folds": 1}, "at least two folds"),
-    ],
-)
-def test_a_plan_is_checked_before_any_work(tmp_path, change, words):
-    study = replace(load_study("quick"), **change)
-    store = tmp_path / "none.store"
-    with pytest.raises(LabelanceError, match=words):
-        run_study(study, store)
-    assert not store.exists()
+    ]:
+        with case(change, words):
+            study = replace(load_study("quick"), **change)
+            store = tmp_path / "none.store"
+            with pytest.raises(LabelanceError, match=words):
+                run_study(study, store)
+            assert not store.exists()
 
 
 def test_folds_of_others(tmp_path):
