@@ -285,8 +285,8 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
 
     The same for a Dask collection next to rows in memory; labels in memory are welcome next to one.
     """
-    here, there = place_of(X), place_of(other)
-    if other is None or here == there or (here == "Dask" and there is None):
+    here, there = (None, None) if other is None else (place_of(X), place_of(other))
+    if here == there or (here == "Dask" and there is None):
         return
     if there == "Dask":
         raise ContainerError(

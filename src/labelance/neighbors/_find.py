@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelance._arrays._columns import has_missing
-from labelance._arrays._memory import return_freed_memory, row_blocks
+from labelance._arrays._memory import return_freed_memory
 from labelance._arrays._open import has_sparse_rows, kind_of, place_of, take_rows
 from labelance._progress import show_progress
 from labelance._utils._messages import warn_user
@@ -265,7 +265,7 @@ def search_neighbors(
 def _finite_neighborhood(
     nearest: TopK, metric: FeatureMetric, recall: float | None = None
 ) -> Neighborhood:
-    if not all(np.isfinite(nearest.values[part]).all() for part in row_blocks(nearest.values)):
+    if not np.isfinite(nearest.values.max(initial=0.0)):  # NaN wins, and there is no -inf
         raise InputError(
             "Neighbors need finite distances",
             f"The metric {metric.metric!r} gives infinite or undefined ones",
@@ -517,7 +517,8 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
 
 def _check_queries(Q: Any, features: Features, missing: str) -> None:
     """Raise for queries in another kind of container, or with unknown numbers."""
-    kinds = _kind(features.X), _kind(Q)
+    sparse = map(has_sparse_rows, (features.X, Q))
+    kinds = ["a sparse matrix" if one else "a dense table" for one in sparse]
     if kinds[0] != kinds[1]:
         raise InputError(
             "queries must be dense or sparse, like X",
@@ -530,7 +531,3 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
             "queries has NaN",
             f"Fill them (sklearn.impute.SimpleImputer), or pass {arg('missing', 'distance')}",
         )
-
-
-def _kind(X: Any) -> str:
-    return "a sparse matrix" if has_sparse_rows(X) else "a dense table"

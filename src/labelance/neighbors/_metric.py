@@ -111,7 +111,7 @@ class FeatureMetric:
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
         _check(metric, scale, has_sparse_rows(X), bool(nominal.any()), missing)
-        if kind_of(X) == "device" and metric not in _OWN:
+        if metric not in _OWN and kind_of(X) == "device":
             raise ContainerError(
                 f"The metric {metric!r} of scikit-learn needs X in main memory",
                 f"X is on {X.device}",
