@@ -393,3 +393,65 @@ def bound_cells(products, group, lengths, extents, gaps, error, bounds):
         between = (squares - wrong - own - slack[:, np.newaxis]) / (2 * gaps[:, np.newaxis])
     found[gaps > 0] = np.maximum(found, between)[gaps > 0]
     bounds[:] = np.maximum(found, 0) * (1 - 2.0**-18)
+
+
+def visit_same_class(indptr, indices, neighbors, cell_of, place, listed):
+    """Every cell with a place finds the cells of its label in the rows of its row's neighbors."""
+    for row, near in enumerate(neighbors):
+        for cell in range(indptr[row], indptr[row + 1]):
+            if place[cell] < 0:
+                continue
+            cell_of[indices[cell]] = cell
+            for neighbor in near:
+                for other in range(indptr[neighbor], indptr[neighbor + 1]):
+                    if indices[other] == indices[cell]:
+                        if place[cell] < len(listed):
+                            listed[place[cell]] = other
+                        place[cell] += 1
+
+
+def clone_in_turns(
+    indptr, indices, labels, starts, rows, counts, at_mean, targets, static_max, numbers
+):
+    """The labels that are still behind clone one of their rows each, turn after turn."""
+    clones, active = [], list(range(len(labels)))
+    first = largest = max(counts, default=0)
+    while active and len(clones) < len(numbers):
+        still = []
+        for bag in active:
+            count = counts[labels[bag]]
+            done = count >= targets[bag] or count >= at_mean[largest - first]
+            if done or len(clones) == len(numbers):
+                continue
+            still.append(bag)
+            own = rows[starts[bag] : starts[bag + 1]]
+            clones.append(own[int(numbers[len(clones)] * len(own))])
+            counts[indices[indptr[clones[-1]] : indptr[clones[-1] + 1]]] += 1
+            largest = first if static_max else max(counts)
+        active = still
+    return np.array(clones, dtype=np.int64)
+
+
+def delete_in_turns(
+    indptr, indices, labels, starts, cells, row_of, place_of, counts, at_mean, static_max, numbers
+):
+    """The labels that are still ahead delete a row each; the last cell takes its place."""
+    deleted, active, largest = [], list(range(len(labels))), max(counts, default=-1)
+    bag_of = {label: bag for bag, label in enumerate(labels)}
+    while active and len(deleted) < len(numbers):
+        still = []
+        for bag in active:
+            size = counts[labels[bag]]
+            if len(deleted) == len(numbers) or size == 0 or size <= at_mean[largest]:
+                continue
+            still.append(bag)
+            row = row_of[cells[starts[bag] + int(numbers[len(deleted)] * size)]]
+            deleted.append(row)
+            for cell in range(indptr[row], indptr[row + 1]):
+                counts[indices[cell]] -= 1
+                if indices[cell] in bag_of:
+                    last = cells[starts[bag_of[indices[cell]]] + counts[indices[cell]]]
+                    cells[place_of[cell]], place_of[last] = last, place_of[cell]
+            largest = largest if static_max else max(counts)
+        active = still
+    return np.array(deleted, dtype=np.int64)

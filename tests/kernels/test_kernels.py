@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from labelance._arrays import _kernels as arrays
 from labelance.decisions import _kernels as decisions
+from labelance.imbalance import _kernels as imbalance
 from labelance.learners import _kernels as learners
 from labelance.metrics import _kernels as metrics
 from labelance.model_selection import _kernels as model_selection
@@ -21,6 +22,8 @@ from labelance.neighbors._candidates import Bounds, new_scan
 from labelance.neighbors._distance import CompiledMetric
 from labelance.neighbors._partition import Error, Extents
 from labelance.neighbors._topk import Candidates, new_top_k
+from labelance.sampling import _kernels as sampling
+from labelance.sampling._random import _majority_bags
 
 
 def make_labels(rng, n):
@@ -141,6 +144,38 @@ def make_new_rows(rng, n):
     return *given, rng.random(offsets[-1]), 0, n, *room, np.zeros(n + 1, np.int64)
 
 
+def make_visit(rng, n):
+    Y = make_labels(rng, n)
+    neighbors = rng.integers(max(n, 1), size=(n, 3)).astype(rng.choice(["i4", "i8"]))
+    place = np.where(rng.random(Y.nnz) < 0.7, 3 * np.arange(Y.nnz), -1)
+    cell_of, listed = np.full(6, -1), np.full(3 * Y.nnz, -1)
+    return Y.indptr, Y.indices, neighbors, cell_of, place, listed
+
+
+def make_turns(rng, n):
+    Y = make_labels(rng, n)
+    counts = np.bincount(Y.indices, minlength=6)
+    labels = np.flatnonzero(counts)[::2]
+    return Y, counts, labels
+
+
+def make_clones(rng, n):
+    Y, counts, labels = make_turns(rng, n)
+    bags = Y[:, labels].tocsc()
+    lists = [part.astype(np.int64) for part in (bags.indptr, bags.indices)]
+    targets = np.where(rng.random(len(labels)) < 0.5, counts[labels] + 2.0, np.inf)
+    at_mean = np.sort(rng.integers(2 * n + 1, size=n + 1))
+    given = Y.indptr, Y.indices, labels, *lists, counts, at_mean, targets
+    return *given, bool(rng.integers(2)), rng.random(n)
+
+
+def make_deletions(rng, n):
+    Y, counts, labels = make_turns(rng, n)
+    at_mean = np.sort(rng.integers(n + 1, size=n + 1))
+    bags = _majority_bags(Y, labels, counts, at_mean)
+    return Y.indptr, Y.indices, *bags, bool(rng.integers(2)), rng.random(n // 2)
+
+
 def make_climb(rng, n):
     plus = (np.arange(n) < n // 3).astype(np.uint8)
     weight = np.where(plus, 1 / plus.sum(), 1 / (n - plus.sum()))
@@ -220,6 +255,13 @@ def make_extents(rng, n):
 CASES = {
     "count_sparse": Case(arrays.count_sparse, loops.count_sparse, make_rows),
     "fill_sparse": Case(arrays.fill_sparse, loops.fill_sparse, make_new_rows, writes=True),
+    "visit_same_class": Case(
+        imbalance.visit_same_class, loops.visit_same_class, make_visit, writes=True
+    ),
+    "clone_in_turns": Case(sampling.clone_in_turns, loops.clone_in_turns, make_clones, writes=True),
+    "delete_in_turns": Case(
+        sampling.delete_in_turns, loops.delete_in_turns, make_deletions, writes=True
+    ),
     "take_top": Case(decisions.take_top, loops.take_top, make_gains),
     "improve_rows": Case(decisions.improve_rows, loops.improve_rows, make_improvement, writes=True),
     "count_best": Case(decisions.count_best, loops.count_best, make_ranked),

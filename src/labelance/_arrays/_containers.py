@@ -22,7 +22,6 @@ from narwhals.exceptions import DuplicateError
 from labelance._arrays._memory import row_blocks
 from labelance._arrays._sparse import narrow_indices
 from labelance._arrays._words import are_numbers, find_kind, is_free_text, text_error
-from labelance._utils._kernel import read_only
 from labelance.exceptions import ContainerError, InputError
 
 _GROWTH = 8  # rows of a table may be taken, or made of it, with this many times its cells
@@ -568,11 +567,6 @@ class SparseRows(NamedTuple):
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-
-
-def sparse_rows(X: Any) -> SparseRows:
-    """Return the three arrays of a CSR matrix under their names, for kernels that read them."""
-    return SparseRows(*map(read_only, (X.data, X.indices, X.indptr)))
 
 
 def column_counts(matrix: sp.csr_array) -> np.ndarray:

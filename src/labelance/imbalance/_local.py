@@ -16,11 +16,11 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from labelance._arrays._containers import column_counts, device_of
-from labelance._utils._kernel import kernel
 from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
+from labelance.imbalance._kernels import visit_same_class
 from labelance.imbalance._local_tensor import TypedCells, measure_cells
 from labelance.imbalance._measures import rarest_first
 
@@ -88,8 +88,19 @@ def count_same_class(M: csr_array, neighbors: Integers) -> NDArray[np.int32]:
     """Count, for every cell, the neighbors of its row that have a cell of the same label."""
     count = np.zeros(M.nnz, dtype=np.int64)
     cell_of = np.full(M.shape[1], -1)
-    _visit_same_class(M.indptr, M.indices, neighbors, cell_of, count, np.empty(0, dtype=np.int64))
+    _visit(M, neighbors, cell_of, count, np.empty(0, dtype=np.int64))
     return count.astype(np.int32)
+
+
+def _visit(
+    M: csr_array,
+    neighbors: Integers,
+    cell_of: NDArray[np.int64],
+    place: NDArray[np.int64],
+    listed: NDArray[np.int64],
+) -> None:
+    indptr = M.indptr.astype(M.indices.dtype, copy=False)
+    visit_same_class(indptr, M.indices, neighbors, cell_of, place, listed)
 
 
 def list_same_class(
@@ -100,41 +111,8 @@ def list_same_class(
     place[cells] = np.cumsum(same) - same
     listed = np.empty(same.sum(), dtype=np.int64)
     cell_of = np.full(M.shape[1], -1)
-    _visit_same_class(M.indptr, M.indices, neighbors, cell_of, place, listed)
+    _visit(M, neighbors, cell_of, place, listed)
     return listed
-
-
-@kernel
-def _visit_same_class(
-    indptr: Integers,
-    indices: Integers,
-    neighbors: Integers,
-    cell_of: NDArray[np.int64],
-    place: NDArray[np.int64],
-    listed: NDArray[np.int64],
-) -> None:
-    """List the cells of its label that every cell finds among its row's neighbors.
-
-    Those of cell p go to the list from ``place[p]`` on, which moves on by one for each; a
-    negative place leaves the cell out. What has no room in the list is only counted.
-    """
-    # Where the current row has its cell of a label. What earlier rows left there lies
-    # before `start`, so there is nothing to wipe between two rows.
-    for row in range(len(indptr) - 1):
-        start, wanted = indptr[row], False
-        for cell in range(start, indptr[row + 1]):
-            if place[cell] >= 0:
-                cell_of[indices[cell]] = cell
-                wanted = True
-        if wanted:
-            for t in range(neighbors.shape[1]):
-                neighbor = neighbors[row, t]
-                for other in range(indptr[neighbor], indptr[neighbor + 1]):
-                    cell = cell_of[indices[other]]
-                    if cell >= start:
-                        if place[cell] < len(listed):
-                            listed[place[cell]] = other
-                        place[cell] += 1
 
 
 Variant = Literal["paper", "mulan"]

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._utils._kernel import kernel
 from labelance._validation._data import Data
 from labelance.imbalance._above_mean import counts_at_mean, irlbl_against_mean
 from labelance.imbalance._local import Variant
 from labelance.sampling._base import Draw, RowSampler, SamplerTraits, shared_constraints
+from labelance.sampling._kernels import clone_in_turns, delete_in_turns
 from labelance.sampling._strategy import (
     SamplingStrategy,
     above_mean_irlbl,
@@ -172,18 +172,19 @@ class MLROS(RowSampler):
         at_mean = np.full(budget + 1, np.iinfo(np.int64).max)
         if lacking is None and len(labels):
             at_mean = counts_at_mean(counts, counts.max() + np.arange(budget + 1))[1]
-        plan = MLROSPlan(labels, bags.indptr, bags.indices, counts, at_mean, targets)
+        starts, rows = bags.indptr.astype(np.int64), bags.indices.astype(np.int64)
+        plan = MLROSPlan(labels, starts, rows, counts, at_mean, targets)
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return plan
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
         numbers = rng.random(len(plan.at_mean) - 1)
-        clones = _clone_in_turns(
+        clones = clone_in_turns(
             data.Y.indptr,
             data.Y.indices,
-            plan._replace(counts=plan.counts.copy()),
-            self.variant == "mulan",
-            numbers,
+            *plan._replace(counts=plan.counts.copy()),
+            static_max=self.variant == "mulan",
+            numbers=numbers,
         )
         return draw_clones(data, clones, caller="MLROS")
 
@@ -199,44 +200,6 @@ def draw_clones(data: Data, clones: np.ndarray, *, caller: str) -> Draw:
     check_row_limit(len(clones), data, caller=caller)
     rows = np.concatenate([np.arange(data.n_samples), clones])
     return Draw(rows=rows, provenance={"seed_indices_": clones})
-
-
-@kernel
-def _clone_in_turns(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    plan: MLROSPlan,
-    static_max: bool,
-    numbers: np.ndarray,
-) -> np.ndarray:
-    """Return the rows to clone, one uniform number each; the counts are brought up to date."""
-    counts, starts = plan.counts, plan.starts
-    clones = np.empty(len(numbers), dtype=np.int64)
-    n_clones = 0
-    first = largest = counts.max()
-    active = np.arange(len(plan.labels))
-    n_active = len(active)
-    while n_active > 0 and n_clones < len(clones):
-        n_still = 0
-        for t in range(n_active):
-            bag = active[t]
-            count = counts[plan.labels[bag]]
-            if n_clones == len(clones) or count >= plan.targets[bag]:
-                continue
-            if count >= plan.at_mean[largest - first]:
-                continue
-            active[n_still] = bag
-            n_still += 1
-            size = starts[bag + 1] - starts[bag]
-            row = plan.rows[starts[bag] + np.int64(numbers[n_clones] * size)]
-            clones[n_clones] = row
-            n_clones += 1
-            for cell in range(indptr[row], indptr[row + 1]):
-                counts[indices[cell]] += 1
-                if not static_max and counts[indices[cell]] > largest:
-                    largest = counts[indices[cell]]
-        n_active = n_still
-    return clones[:n_clones]
 
 
 class MajorityBags(NamedTuple):
@@ -389,7 +352,7 @@ class MLRUS(RowSampler):
             )
             Y, fixed_maximum = data.Y, self.variant == "mulan"
             numbers = rng.random(budget)
-            return draw_kept(n, _delete_in_turns(Y.indptr, Y.indices, bags, fixed_maximum, numbers))
+            return draw_kept(n, delete_in_turns(Y.indptr, Y.indices, *bags, fixed_maximum, numbers))
         size = min(budget, len(plan))
         return draw_kept(n, rng.choice(plan, size=size, replace=False, shuffle=False))
 
@@ -411,56 +374,5 @@ def _majority_bags(
     place_of = np.full(Y.nnz, -1)
     place_of[bags.data] = np.arange(bags.nnz)
     row_of = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    return MajorityBags(labels, bags.indptr, bags.data, row_of, place_of, counts, at_mean)
-
-
-@kernel
-def _delete_in_turns(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    bags: MajorityBags,
-    static_max: bool,
-    numbers: np.ndarray,
-) -> np.ndarray:
-    """Return the rows to delete; cells, places and counts are brought up to date.
-
-    The first ``counts[label]`` cells of a bag are those of rows that are still there, and
-    ``having[c]`` labels have the count c, which tells when the largest count goes down.
-    """
-    labels, starts, cells, row_of, place_of, counts, at_mean = bags
-    having = np.bincount(counts)
-    bag_of = np.full(len(counts), -1)
-    for bag in range(len(labels)):
-        bag_of[labels[bag]] = bag
-    largest = len(having) - 1
-    deleted = np.empty(len(numbers), dtype=np.int64)
-    done = 0
-    active = np.arange(len(labels))
-    n_active = len(active)
-    while n_active > 0 and done < len(deleted):
-        n_still = 0
-        for t in range(n_active):
-            bag = active[t]
-            size = counts[labels[bag]]
-            if done == len(deleted) or size == 0:
-                continue
-            if size <= at_mean[largest]:
-                continue
-            active[n_still] = bag
-            n_still += 1
-            row = row_of[cells[starts[bag] + np.int64(numbers[done] * size)]]
-            deleted[done] = row
-            done += 1
-            for cell in range(indptr[row], indptr[row + 1]):
-                label = indices[cell]
-                having[counts[label]] -= 1
-                counts[label] -= 1
-                having[counts[label]] += 1
-                if bag_of[label] >= 0:
-                    last = cells[starts[bag_of[label]] + counts[label]]
-                    cells[place_of[cell]] = last
-                    place_of[last] = place_of[cell]
-            while not static_max and having[largest] == 0:
-                largest -= 1
-        n_active = n_still
-    return deleted[:done]
+    starts = bags.indptr.astype(np.int64)
+    return MajorityBags(labels, starts, bags.data, row_of, place_of, counts, at_mean)
