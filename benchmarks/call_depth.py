@@ -1,8 +1,7 @@
 """How many files and functions of labelance a public call passes: what a reader has to open.
 
-Every call runs once before it is counted, so that imports and first uses are not. Kernels run as
-Python, since what is compiled would not be seen. ``--list`` names the files, with the functions
-that were called in each; ``--root`` measures another checkout's ``src`` folder.
+Every call runs once before it is counted, so that imports and first uses are not. ``--list`` names
+the files, with the functions called in each; ``--root`` measures another checkout's ``src`` folder.
 
     python benchmarks/call_depth.py
     python benchmarks/call_depth.py MLSOL --list
@@ -20,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
-
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # before numba is imported
 
 Calls = dict[str, set[str]]
 

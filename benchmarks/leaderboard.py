@@ -97,7 +97,7 @@ def start_piece(
     words += ["--datasets", pair[0], "--learners", pair[1]]
     words += ["--cell-timeout", str(options.cell_timeout)]
     words += [] if options.repeats is None else ["--repeats", str(options.repeats)]
-    threads = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    threads = ("OMP", "OPENBLAS", "MKL")
     alone = {f"{name}_NUM_THREADS": "1" for name in threads}
     process = subprocess.Popen(words, env={**os.environ, **alone, "PYTHONWARNINGS": "ignore"})
     try:

@@ -1,6 +1,6 @@
 """Learners over C4.5 trees: whole fits through the public API, warm, on one core.
 
-    LABELANCE_DATA=... python benchmarks/learners.py [--repeats 3] [--only BR CLR bibtex MLkNN cold]
+    LABELANCE_DATA=... python benchmarks/learners.py [--repeats 3] [--only BR CLR bibtex MLkNN]
 
 BR        fit against one ``DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2)`` per
           label, the faster of dense and CSC, and against the authors' program where its timing
@@ -12,7 +12,6 @@ bibtex    RAkEL, COCOA and ECCRU3, fit on one half of bibtex: seconds, the share
           memory.
 MLkNN     fit on one half of bibtex and predict the other, against scikit-multilearn-ng where it
           is installed. Target: 20x.
-cold      the first fit of a fresh install, everything still to be compiled: under 30 s.
 
 All data are prepared as in the paper. Processor seconds, the least of the repeats.
 """
@@ -23,9 +22,6 @@ import argparse
 import csv
 import gc
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -209,29 +205,11 @@ def nearest_neighbors(repeats: int) -> None:
     print(f"\nMLkNN, fit on one half of bibtex and predict the other:{told}{ratio}", flush=True)
 
 
-def cold(repeats: int) -> None:
-    """Time the first fit and prediction with an empty folder of compiled code."""
-    code = (
-        "import time; import numpy as np; from labelance.learners import BinaryRelevance; "
-        "rng = np.random.default_rng(0); X = rng.random((50, 4)); Y = rng.integers(0, 2, (50, 3)); "
-        "start = time.perf_counter(); BinaryRelevance().fit(X, Y); middle = time.perf_counter(); "
-        "BinaryRelevance().fit(X, Y).predict(X); "
-        "print(middle - start, time.perf_counter() - middle)"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-        run = partial(subprocess.run, check=True, capture_output=True, text=True, env=environment)
-        for state in ("empty cache", "full cache"):
-            fit, predict = map(float, run([sys.executable, "-c", code]).stdout.split())
-            print(f"\nfirst fit, {state}: {fit:.1f} s; first prediction after it: {predict:.1f} s")
-
-
 PARTS: dict[str, Callable[[int], None]] = {
     "BR": binary_relevance,
     "CLR": calibrated_label_ranking,
     "bibtex": on_bibtex,
     "MLkNN": nearest_neighbors,
-    "cold": cold,
 }
 
 

@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-os.environ |= {"NUMBA_DISABLE_JIT": "1", "CI": "true", "MPLBACKEND": "Agg"}
+os.environ |= {"CI": "true", "MPLBACKEND": "Agg"}
 os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 sys.dont_write_bytecode = True  # two mutants of one second and size would share their bytecode
 
@@ -48,11 +48,11 @@ PYTEST = [
     "--no-header",
     "--tb=no",
     "-m",
-    "not data and not compiled",
+    "not data",
 ]
 # What importing packages before the tests brings.
 PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-WARM = ("hypothesis.extra.numpy", "imblearn.base", "numba", "pandas", "polars", "pytest")
+WARM = ("hypothesis.extra.numpy", "imblearn.base", "pandas", "polars", "pytest")
 WARM += ("scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks")
 SLOWEST = 5.0  # seconds of a test that is still asked
 

@@ -1,8 +1,7 @@
 """What the tests cost: processor seconds by folder, and the dearest tests.
 
     python benchmarks/suite.py                                   # all tests, two processes
-    python benchmarks/suite.py --cold                            # from an empty cache of kernels
-    python benchmarks/suite.py --both --cold                     # quick tests, then slow ones
+    python benchmarks/suite.py --both                            # quick tests, then slow ones
     python benchmarks/suite.py --root ../before --top 40 -- tests/sampling -k laws
 
 What stands behind ``--`` goes to pytest. Seconds of a test are those of its process and of the
@@ -71,7 +70,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 # -------------------------------------------------------------------------------------- the program
 
 
-def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[Counter[str], float, int]:
+def run_tests(root: Path, arguments: list[str]) -> tuple[Counter[str], float, int]:
     """Run the tests of a checkout; return costs by test, the cost of all, and the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs")
@@ -80,8 +79,6 @@ def run_tests(root: Path, arguments: list[str], *, cold: bool) -> tuple[Counter[
         shutil.copy(__file__, Path(folder, f"{_PLUGIN}.py"))
         paths = [str(root / "src"), folder, os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), _FILE: str(costs)}
-        if cold:
-            environment["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
         adopt_orphans()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
@@ -146,7 +143,6 @@ def print_costs(by_test: Counter[str], used: float, top: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
-    parser.add_argument("--cold", action="store_true", help="compile everything again")
     parser.add_argument("--both", action="store_true", help="the quick tests, then the slow ones")
     parser.add_argument("--jobs", type=int, default=2, help="processes of pytest")
     parser.add_argument("--top", type=int, default=0, help="number of the dearest tests to print")
@@ -157,9 +153,7 @@ def main() -> int:
     totals, worst = {}, 0
     for name, marked in commands.items():
         arguments = [*parallel, *marked, *options.pytest]
-        by_test, totals[name], code = run_tests(
-            options.root.resolve(), arguments, cold=options.cold
-        )
+        by_test, totals[name], code = run_tests(options.root.resolve(), arguments)
         worst = max(worst, code)
         print_costs(by_test, totals[name], options.top)
     if options.both:

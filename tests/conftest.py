@@ -11,11 +11,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 # times the processor seconds. Their number stays, since searches take it for their own.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -27,23 +24,10 @@ from labelance.datasets import fetch_dataset, get_data_home
 settings.register_profile("labelance", deadline=None, print_blob=True, max_examples=30)
 # The same examples every time, so that a red build means a change and not a new example.
 settings.register_profile("ci", settings.get_profile("labelance"), derandomize=True)
-# Kernels that run as Python, for coverage and mutants, are a hundred times slower.
-settings.register_profile("interpreted", settings.get_profile("ci"), max_examples=20)
+settings.load_profile("ci" if os.environ.get("CI") else "labelance")
 
 
-def profile() -> str:
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return "interpreted"
-    return "ci" if os.environ.get("CI") else "labelance"
-
-
-settings.load_profile(profile())
-
-
-LOCKS = "LABELANCE_TEST_LOCKS"
-
-
-def _refuse_old_modules() -> None:
+def pytest_configure() -> None:
     """Stop where a kernel was changed, and not built since."""
     from importlib.machinery import EXTENSION_SUFFIXES
 
@@ -53,47 +37,6 @@ def _refuse_old_modules() -> None:
             source.stat().st_mtime
         ):
             pytest.exit(f"{source.name} of {source.parent} is not built: python tools/build.py", 4)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Let the workers of a run compile every kernel once, not each of them."""
-    _refuse_old_modules()
-    if hasattr(config, "workerinput"):
-        if LOCKS in os.environ:
-            _compile_in_turn(Path(os.environ[LOCKS]))
-    elif config.getoption("numprocesses", None) and os.name == "posix":
-        os.environ[LOCKS] = folder = tempfile.mkdtemp(prefix="labelance-locks-")
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-
-
-def _compile_in_turn(locks: Path) -> None:
-    """Let processes with the same folder of locks wait for kernels that others compile.
-
-    numba looks on disk first, and finds them there. A kernel waits only for those that it calls,
-    and only one thread of a process does, so that nobody waits in a circle.
-    """
-    import fcntl
-
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.dispatcher import Dispatcher
-
-    compile_now, held = Dispatcher.compile, set()
-
-    def compile_in_turn(self, signature):
-        function = self.py_func
-        name = f"{function.__module__}.{function.__qualname__}{signature}"
-        with global_compiler_lock:
-            if name in held:  # it calls itself
-                return compile_now(self, signature)
-            held.add(name)
-            try:
-                with (locks / sha256(name.encode()).hexdigest()).open("w") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-                    return compile_now(self, signature)
-            finally:
-                held.remove(name)
-
-    Dispatcher.compile = compile_in_turn
 
 
 def _skip_missing(source, folder, *, by_hand):

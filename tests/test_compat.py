@@ -8,7 +8,6 @@ import inspect
 import tomllib
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
@@ -33,8 +32,6 @@ CALLS = {
     "BaseComposition": None,
     "check_sample_weight": ((None, "X"), {"dtype": float, "ensure_non_negative": True}),
     "num_samples": (("y",), {}),
-    "CompilationListener": None,
-    "register_listener": (("numba:compile", "listener"), {}),
 }
 
 
@@ -42,8 +39,7 @@ def is_private(module: str, names: list[str]) -> bool:
     """Say whether an import takes a private name of another project."""
     if module.split(".")[0] in ("labelance", "__future__"):
         return False
-    hidden = "._" in module or module.startswith("numba.core")
-    return hidden or any(name.startswith("_") for name in names)
+    return "._" in module or any(name.startswith("_") for name in names)
 
 
 def private_imports(path: Path) -> list[str]:
@@ -80,26 +76,6 @@ def test_what_estimators_inherit():
     assert inspect.signature(_compat.BaseComposition._get_params).bind("self", "steps", deep=True)
     assert inspect.signature(_compat.BaseComposition._set_params).bind("self", "steps", name=1)
     assert _compat.parameter_names(labelance.MLSOL) == sorted(labelance.MLSOL().get_params())
-
-
-def test_events_of_compilation():
-    listener = _compat.CompilationListener
-    assert {"on_start", "on_end"} <= set(dir(listener))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_options_and_stamp_of_numba(tmp_path):
-    inner = numba.njit(**_compat.NO_C_ENTRY, **_compat.NO_PYTHON_ENTRY)(lambda x: x + 1)
-    outer = numba.njit(cache=True, **_compat.NO_C_ENTRY)(twice)
-    before = outer._cache._cache_file._source_stamp
-    _compat.add_to_source_stamp(outer, ["changed"])
-    assert outer._cache._cache_file._source_stamp == (before, "changed")
-    assert numba.njit(lambda x: inner(x))(1) == 2
-
-
-def twice(x):
-    return 2 * x
 
 
 @pytest.mark.parametrize("name", _compat.CHECKED)

@@ -18,7 +18,7 @@ from packaging.version import Version
 import labelance
 from labelance.sampling import all_samplers
 
-HEAVY = {"numba", "pandas", "polars", "matplotlib", "sklearn", "imblearn", "scipy", "numpy"}
+HEAVY = {"pandas", "polars", "matplotlib", "sklearn", "imblearn", "scipy", "numpy"}
 
 # Every file opened to write, folder made, socket used or process started while importing.
 WATCHED_IMPORT = """

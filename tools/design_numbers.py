@@ -6,8 +6,8 @@
 
 Limits are in ``design_limits.json`` and may only fall. Code lines are lines that hold a token
 other than a comment or a docstring, those of kernels and stubs among them. What a call enters and
-validates is counted by running it (``benchmarks/call_depth.py`` lists the files), with kernels
-that numba compiles as Python. Another checkout is built before: ``tools/build.py --root FOLDER``.
+validates is counted by running it (``benchmarks/call_depth.py`` lists the files). Another checkout
+is built before: ``tools/build.py --root FOLDER``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ CONTAINER_QUESTIONS = {
     "issparse", "is_tensor", "on_device", "device_of", "is_dask", "is_blocks",
     "is_sparse", "has_sparse_rows", "kind_of", "place_of",
 }  # fmt: skip
-FOREIGN_INTERNALS = ("numba.core",)
 _BLANK = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENCODING, tokenize.ENDMARKER,
@@ -62,11 +61,7 @@ def is_private(node: ast.ImportFrom) -> bool:
     module = node.module or ""
     if node.level or module.split(".")[0] in ("labelance", "__future__"):
         return False
-    return (
-        "._" in module
-        or module.startswith(FOREIGN_INTERNALS)
-        or any(alias.name.startswith("_") for alias in node.names)
-    )
+    return "._" in module or any(alias.name.startswith("_") for alias in node.names)
 
 
 def static_numbers(package: Path) -> dict[str, int]:
@@ -215,7 +210,7 @@ print(json.dumps(numbers))
 
 def called_numbers(root: Path) -> dict[str, int]:
     """Return what calls enter and validate, counted in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(root / "src")}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(root)],
         env=environment, capture_output=True, text=True, check=True,

@@ -1,7 +1,7 @@
 """Imbalanced multi-label learning: the missing half of imbalanced-learn.
 
 This page is the table of contents. A package is imported when its name is first used, so that
-``import labelance`` itself is quick and touches neither numba nor any optional package.
+``import labelance`` itself is quick and touches no library of numbers.
 
 Examples
 --------

@@ -1,14 +1,12 @@
 """The command line, as a person or a program meets it."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
 import warnings
 from dataclasses import replace
 from inspect import signature
-from time import monotonic, sleep
 
 import numpy as np
 import pandas as pd
@@ -44,7 +42,6 @@ TREE = [
     "split",
     "convert",
     "play",
-    "warmup",
     "datasets",
 ]
 METHODS = ["no sampling", "MLSMOTE", "MLSOL", "EMLSMOTE", "EMLSOL"]
@@ -422,71 +419,6 @@ def test_a_name_too_long_for_a_file_is_no_file(call, command):
     assert code in (1, 2)
     assert "Traceback" not in err
     assert "OSError" not in err
-
-
-@pytest.mark.slow
-def test_warmup_keeps_what_it_compiles(tmp_path):
-    code = (
-        "from labelance.cli import _warmup, main; _warmup.PARTS = ('splits and metrics',); main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "warmup", "--json"],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["folder"] == str(tmp_path)
-    assert list(told["parts"]) == ["splits and metrics"]
-    assert {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbi")} >= {
-        "_expected._count_best",
-    }
-
-
-@pytest.mark.slow
-def test_warmup_refuses_a_folder_that_cannot_be_written_to(tmp_path):
-    """numba takes another folder without a word, and an image had no kernels where it looks."""
-    tmp_path.joinpath("file").touch()
-    folder = str(tmp_path / "file" / "kernels")
-    done = subprocess.run(
-        [sys.executable, "-m", "labelance", "warmup", "--json"],
-        env={**os.environ, "NUMBA_CACHE_DIR": folder},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert folder in done.stderr.replace("\n", "")
-
-
-def test_warmup_stops_its_processes_with_itself(call, monkeypatch):
-    """It went on with all parts that were not begun."""
-    begun = []
-
-    def interrupted(running):
-        begun.extend(multiprocessing.active_children())
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("labelance.cli._warmup.as_completed", interrupted)
-    code, out, err = call("warmup", "--jobs", "1")
-    assert code == 130
-    assert "is kept" in out + err
-    [process] = begun
-    # The pool's own thread waits for it as well, and may be about to note how it ended.
-    end = monotonic() + 60
-    while process.exitcode is None and monotonic() < end:
-        sleep(0.05)
-    assert process.exitcode not in (None, 0)  # it did not get to its end
-
-
-def test_warmup_refuses_to_work_for_nothing(call, monkeypatch):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr("labelance.cli._warmup.kernel_folder", lambda: None)
-    code, _, err = call("warmup")
-    assert code == 1
-    assert "NUMBA_CACHE_DIR" in err
 
 
 @pytest.mark.filterwarnings("always::labelance.exceptions.ConstantLabelWarning")

@@ -619,7 +619,7 @@ def test_files_in_latin_1_are_read_with_the_flag_that_the_error_names(call, tmp_
     words = ("scores.csv", "--truth", "truth.csv", "-o", "out.csv")
     code, _, err = call(*words)
     assert code == 1
-    assert "Pass the encoding of the file, such as --encoding latin-1" in err
+    assert "Pass the encoding of the file, such as --encoding cp1252" in err
     assert call(*words, "--encoding", "latin-1")[0] == 0
     decided = pd.read_csv("out.csv")  # always UTF-8
     assert decided["id"].tolist() == ids

@@ -520,11 +520,11 @@ def test_a_fit_of_more_than_a_minute_says_so_before(capsys):
     from labelance.ensemble._race import LEARNS, RaceResult, Trial
 
     long = RaceResult([], [Trial("linear", 1000, 1.0, 1.0, 200.0, LEARNS)])
-    RareLabelClassifier(verbose=1)._tell_race(long, 5)
+    RareLabelClassifier(verbose=1)._print_race(long, 5)
     assert "about 3 minutes of one core" in capsys.readouterr().err
-    RareLabelClassifier()._tell_race(long, 5)
+    RareLabelClassifier()._print_race(long, 5)
     assert not capsys.readouterr().err  # in a pipe
-    RareLabelClassifier(verbose=1)._tell_race(RaceResult([], []), 5)
+    RareLabelClassifier(verbose=1)._print_race(RaceResult([], []), 5)
     assert "no race" in capsys.readouterr().err
 
 

@@ -5,7 +5,6 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -149,14 +148,8 @@ def test_other_sparse_containers_give_the_golden_result(package, name, case):
 @pytest.mark.parametrize(("package", "name"), ESTIMATORS)
 def test_any_number_of_threads_gives_the_golden_result(package, name, case):
     for threads in [1, 2]:
-        with case(threads):
-            before = numba.get_num_threads()
-            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-            try:
-                with threadpool_limits(threads):
-                    check(package, name, "digits")
-            finally:
-                numba.set_num_threads(before)
+        with case(threads), threadpool_limits(threads):
+            check(package, name, "digits")
 
 
 # --------------------------------------------------------------------------- the golden file itself

@@ -36,7 +36,6 @@ def most_memory_so_far() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_many_rows_and_labels_take_no_dense_array():
     rng = np.random.default_rng(0)
     Y = clustered_labels(rng)

@@ -150,7 +150,6 @@ def test_joint_scorer_predicts_once_and_agrees_with_single_ones(data):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_grid_search(data):
     X, Y = data
     scoring = metrics.get_joint_scorer("macro_f1", "macro_auc_roc")

@@ -97,7 +97,6 @@ def test_pairs_are_those_of_the_rows_in_order(Y):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 @pytest.mark.parametrize("order", [1, 2])
 def test_large_and_very_sparse_labels_take_no_dense_table(order):
     # 50,000 x 200,000 cells would be 10 GB; this needs two ones a row.

@@ -106,7 +106,6 @@ def test_learners_take_strings_as_categories_and_only_where_fit_had_them():
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_advice_on_strings_is_a_model_that_takes_them():
     advice = advise(FRAME[["size", "city"]], Y, budget=3)
     assert advice.estimator.fit(FRAME[["size", "city"]], Y).predict(FRAME[["size", "city"]]).shape

@@ -104,7 +104,6 @@ def test_sampler_obeys_the_law(check):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 @parametrize_with_sampler_checks(VARIANTS, expected_failures=exempt)
 def test_a_variant_obeys_the_law(check):
     check()

@@ -4,17 +4,16 @@ None of them has a public twin. ``CHECKED`` has the versions they were checked o
 allows no others. When a release drops or changes one, ``tests/test_compat.py`` fails first and
 names it.
 
-Names are imported on first use, because the command line needs neither scikit-learn nor numba.
+Names are imported on first use, because the command line needs no scikit-learn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 # First and last version of each project that passed all tests.
-CHECKED = {"scikit-learn": ("1.7.0", "1.9.1"), "numba": ("0.61.0", "0.68.1")}
+CHECKED = {"scikit-learn": ("1.7.0", "1.9.1")}
 
 # Our name: where it lies, and its name there.
 PRIVATE = {
@@ -34,15 +33,7 @@ PRIVATE = {
     "check_sample_weight": "sklearn.utils.validation:_check_sample_weight",
     # Number of rows of anything that scikit-learn takes, a list or a frame among others.
     "num_samples": "sklearn.utils.validation:_num_samples",
-    # Events of numba's compiler, to count its seconds and to tell people why they wait.
-    "CompilationListener": "numba.core.event:Listener",
-    "register_listener": "numba.core.event:register",
 }
-
-# Options of ``numba.njit`` that its manual does not name: make no function that C could call, or
-# that Python could. A cold ``labelance warmup`` takes 60 CPU seconds with both, 67 with the first.
-NO_C_ENTRY = {"no_cfunc_wrapper": True}
-NO_PYTHON_ENTRY = {"no_cpython_wrapper": True}
 
 
 def __getattr__(name: str) -> Any:
@@ -69,12 +60,3 @@ def parameter_names(estimator: type) -> list[str]:
     ``inspect.signature`` of a class shows ``__new__`` where there is one, and not ``__init__``.
     """
     return sorted(estimator._get_param_names())  # type: ignore[attr-defined]
-
-
-def add_to_source_stamp(compiled: Any, stamps: Iterable[object]) -> None:
-    """Let a kernel on disk be found only where these stamps are equal too.
-
-    numba compares the time and size of the kernel's own file alone.
-    """
-    index = compiled._cache._cache_file
-    index._source_stamp = (index._source_stamp, *stamps)

@@ -21,7 +21,6 @@ from labelance.cli._flags import has_flag, in_flags, is_of_a_parameter
 from labelance.cli._models import fit, predict
 from labelance.cli._play import play
 from labelance.cli._resample import methods, resample
-from labelance.cli._warmup import warmup
 from labelance.exceptions import LabelanceError, LongSearchWarning
 
 _EXIT_CODES = (
@@ -78,7 +77,6 @@ app.command(
 )(split)
 app.command("convert", epilog="Example: labelance convert yeast.arff.gz yeast.npz")(convert)
 app.command("play", epilog="Example: labelance play songs.csv --labels happy,sad,calm")(play)
-app.command("warmup", epilog="Example: labelance warmup --jobs 4")(warmup)
 app.add_typer(_datasets.app, name="datasets")
 app.add_typer(_study.app, name="study")
 

@@ -272,7 +272,7 @@ def load_dataset(
     >>> load_dataset("yeast", protocol="paper")  # doctest: +SKIP
     MultiLabelDataset('yeast', 2417 samples, 103 features, 14 labels)
     """
-    from labelance.datasets.formats import read_multilabel  # needs numba; the rest does not
+    from labelance.datasets.formats import read_multilabel  # the rest needs no library of numbers
 
     info = find_entry(name)
     files = _find_files(info, data_home)

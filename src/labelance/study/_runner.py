@@ -259,7 +259,7 @@ def _repeating(work: Callable[[], None], seconds: float) -> Iterator[None]:
         thread.join()
 
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "numba", "joblib")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "joblib")
 
 
 @cache
