@@ -1,79 +1,67 @@
-"""Dask beside one process: what it costs, and data larger than the memory of a worker.
+"""What Dask does on two workers of 1 GB each: Parquet in, Parquet out.
 
-Both sides run here, and results are compared bit for bit; half-way a worker is killed.
+The script writes its own table, in files of as many rows each, into a temporary folder: rows in
+clusters (or without any), float32, and rare labels. A sampler reads it on a ``LocalCluster`` of two
+processes of one thread, whose memory Dask limits as it always does, and the result is written
+again. ``MLROS`` copies rows, without reading them to decide which; ``MLSOL`` searches neighbors and
+makes rows. Each line has wall and CPU seconds, the peaks of whole processes, and what was moved to
+disk to make room.
 
-``cost`` resamples rows in clusters (d = 64, float32) by MLSOL, in memory and on two processes, with
-and without the profiler that Dask runs in every worker, and prints CPU seconds, of the workers and
-of the client with its scheduler. Everything is compiled before.
-
-``memory`` resamples a table in files, larger than what each of two processes may take in all,
-Python and its libraries included: Dask moves blocks to disk, holds a worker back or ends it by its
-own rules, which are left as they are. The table is kept on the workers (``persist``), so that it
-has to be moved. Peaks are those of whole processes.
-
-    python benchmarks/scale_dask.py cost --rows 25000 50000 100000
-    python benchmarks/scale_dask.py memory --megabytes 800 --limit 480 --method mlsmote
+    python benchmarks/scale_dask.py MLROS --gigabytes 8 --features 256 --distinct-files 16
+    python benchmarks/scale_dask.py MLSOL --rows 200000 1000000
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import os
 import re
 import resource
-import signal
+import shutil
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import pandas as pd
 
-from labelance.sampling import MLSOL, all_samplers
+from labelance.sampling import all_samplers
 
-D, Q, BLOCKS, GROUPS = 64, 50, 20, 500
-COLUMNS, FILES = 10_000, 40
-WARM = 32_000  # rows that take the same way as more, so that it is compiled
-
-Resampled = tuple[Any, Any]
-
-
-def make_block(block: int, rows: int) -> np.ndarray:
-    """Return a block of rows in clusters that all blocks share."""
-    centers = np.random.default_rng(0).normal(size=(GROUPS, D))
-    rng = np.random.default_rng(block + 1)
-    X = centers[rng.integers(GROUPS, size=rows)] + 0.3 * rng.normal(size=(rows, D))
-    return X.astype(np.float32)
+GROUPS, LABELS = 500, 20
+SHARES = 0.2 * 0.75 ** np.arange(LABELS)  # of the rows, for every label
+# Random numbers repeat nothing that a dictionary, or a compression, could use.
+PLAIN: dict[str, Any] = {"use_dictionary": False, "compression": None}
 
 
-def make_labels(n: int) -> sp.csr_array:
-    """Return one of many labels for each row, some of them rare."""
-    labels = np.minimum(np.random.default_rng(9).geometric(0.08, size=n), Q) - 1
-    return sp.csr_array((np.ones(n, np.int8), (np.arange(n), labels)), shape=(n, Q))
+def write_table(
+    folder: Path, rows: int, features: int, per_file: int, kind: str, distinct: int
+) -> int:
+    """Write Parquet files of rows, and return how many bytes they have.
+
+    Files that follow so many ``distinct`` ones are copies of these, which is faster.
+    """
+    folder.mkdir()
+    centers = np.random.default_rng(0).standard_normal((GROUPS, features), dtype=np.float32)
+    names = [f"x{j}" for j in range(features)], [f"y{j}" for j in range(LABELS)]
+    for number, start in enumerate(range(0, rows, per_file)):
+        path = folder / f"rows-{number:05}.parquet"
+        rng, n = np.random.default_rng(number + 1), min(per_file, rows - start)
+        if number >= distinct and n == per_file:
+            shutil.copyfile(folder / f"rows-{number % distinct:05}.parquet", path)
+            continue
+        X = rng.standard_normal((n, features), dtype=np.float32)
+        if kind == "clusters":
+            X = centers[rng.integers(GROUPS, size=n)] + np.float32(0.3) * X
+        Y = (rng.random((n, LABELS)) < SHARES).astype(np.int8)
+        table = pd.DataFrame(X, columns=names[0]).join(pd.DataFrame(Y, columns=names[1]))
+        table.to_parquet(path, index=False, **PLAIN)
+    return size_of(folder)
 
 
-def as_array(make: Callable[[Any], np.ndarray], blocks: Sequence[Any], rows: int, d: int) -> Any:
-    """Return a Dask array of blocks that are made, or read, where they are needed."""
-    import dask
-    import dask.array as da
-
-    delayed = dask.delayed(make, pure=True)
-    return da.concatenate(
-        [da.from_delayed(delayed(block), (rows, d), dtype=np.float32) for block in blocks]
-    )
-
-
-def clusters(n: int) -> tuple[Any, sp.csr_array]:
-    """Return rows in clusters as a Dask array, and labels."""
-    rows = n // BLOCKS
-    array = as_array(lambda block: make_block(block, rows), range(BLOCKS), rows, D)
-    return array, make_labels(rows * BLOCKS)
+def size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 class Usage(NamedTuple):
@@ -97,20 +85,19 @@ def moved_to_disk(dask_worker: Any) -> float:
 
 
 @contextmanager
-def two_processes(limit: int | None = None, **config: Any) -> Iterator[Any]:
-    """Give a client of two processes that take at most so many megabytes each, in all."""
+def two_workers(limit: str, folder: str) -> Iterator[Any]:
+    """Give a client of two processes of one thread, with so much memory each."""
     import dask
     from distributed import Client, LocalCluster
 
-    # A machine with much else to do may be slow to answer.
-    config |= {f"distributed.comm.timeouts.{what}": "600s" for what in ("connect", "tcp")}
-    config["distributed.scheduler.worker-ttl"] = None
     with (
-        dask.config.set(config),
+        # A machine with much else to do may be slow to answer.
+        dask.config.set({"distributed.comm.timeouts.connect": "600s"}),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
-            memory_limit=limit and limit * 10**6,
+            memory_limit=limit,
+            local_directory=folder,
             dashboard_address=None,
         ) as cluster,
         Client(cluster) as client,
@@ -118,142 +105,72 @@ def two_processes(limit: int | None = None, **config: Any) -> Iterator[Any]:
         yield client
 
 
-def digests(table: Any, edges: Sequence[int]) -> list[str]:
-    """Return a digest of every block of a table."""
-    return [digest(table[start:stop]) for start, stop in pairwise(edges)]
+def resample(method: str, source: Path, target: Path, limit: str) -> None:
+    """Resample a table in files on two workers, and print what it took."""
+    import dask.dataframe as dd
 
-
-def digest(block: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(block)).hexdigest()
-
-
-def is_same(found: Resampled, expected: Resampled) -> bool:
-    """Compare every bit of a result on the workers, block by block where the blocks are."""
-    import dask
-
-    (X, Y), (X_expected, Y_expected) = found, expected
-    edges = np.cumsum([0, *X.chunks[0]]).tolist()
-    blocks = [dask.delayed(digest)(block) for block in X.to_delayed().ravel()]
-    told = list(dask.compute(*blocks))
-    return told == digests(X_expected, edges) and (Y != Y_expected).nnz == 0
-
-
-# --- what Dask costs ------------------------------------------------------------------------------
-
-
-def compare_cost(sizes: Sequence[int]) -> None:
-    """Print CPU seconds in memory and on two processes for every number of rows."""
-    sampler, here = MLSOL(random_state=0), {}
-    rows = [np.concatenate([make_block(b, n // BLOCKS) for b in range(BLOCKS)]) for n in sizes]
-    labels = [make_labels(len(X)) for X in rows]
-    for n in (WARM, min(sizes)):
-        warm = np.concatenate([make_block(b, n // BLOCKS) for b in range(BLOCKS)])
-        sampler.fit_resample(warm, make_labels(len(warm)))
-    for n, X, Y in zip(sizes, rows, labels):
-        begun = time.process_time()
-        here[n] = sampler.fit_resample(X, Y)
-        print(f"{n:>9,} rows in memory       {time.process_time() - begun:7.1f} CPU s", flush=True)
-    for profiler in (True, False):
-        seconds = {}
-        with two_processes(**{"distributed.worker.profile.enabled": profiler}) as client:
-            for n in (WARM, max(sizes)):
-                sampler.fit_resample(*clusters(n))
-            for n in sizes:
-                seconds[n] = _measure_cost(client, n, profiler, here[n])
-        if len(sizes) > 1:
-            slope = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0]
-            print(f"{'':>9} exponent of both together: {slope:.2f}", flush=True)
-
-
-def _measure_cost(client: Any, n: int, profiler: bool, expected: Resampled) -> float:
-    """Print and return the CPU seconds of MLSOL on the cluster of a client."""
-    before, begun = client.run(Usage.own), time.process_time()
-    found = MLSOL(random_state=0).fit_resample(*clusters(n))
-    here, after = time.process_time() - begun, client.run(Usage.own)
-    workers = sum(after[worker].seconds - before[worker].seconds for worker in after)
+    with two_workers(limit, str(target.parent)) as client:
+        workers = sorted(client.scheduler_info()["workers"])
+        begun, here = time.perf_counter(), time.process_time()
+        table = dd.read_parquet(source)
+        features = [name for name in table.columns if name.startswith("x")]
+        sampler = all_samplers()[method](random_state=0)
+        X, y = sampler.fit_resample(table[features], table[[f"y{j}" for j in range(LABELS)]])
+        planned = time.perf_counter() - begun
+        X.join(y).to_parquet(target, write_index=False, **PLAIN)
+        wall, here = time.perf_counter() - begun, time.process_time() - here
+        used, moved = client.run(Usage.own), sum(client.run(moved_to_disk).values())
+        died = len(set(workers) - set(used))
     print(
-        f"{n:>9,} rows, two processes  {workers + here:7.1f} CPU s: workers {workers:.1f}, client "
-        f"{here:.1f}; profiler {'on' if profiler else 'off'}; "
-        f"{'the same bits' if is_same(found, expected) else 'NOT THE SAME'}",
+        f"{method}: {wall:.0f} s ({planned:.0f} s until the result is known); CPU s: workers "
+        f"{sum(use.seconds for use in used.values()):.0f}, client {here:.0f}; peaks: "
+        f"{' and '.join(f'{use.peak:.0f}' for use in used.values())} MB, client "
+        f"{Usage.own().peak:.0f} MB; {moved / 1000:.1f} GB moved to disk; {died} workers died",
         flush=True,
     )
-    return workers + here
+    check(source, target)
 
 
-# --- less memory than the data --------------------------------------------------------------------
+def check(source: Path, target: Path) -> None:
+    """Raise unless the rows as given come first; print how many there are."""
+    from pyarrow import parquet
+
+    before, after = (sorted(folder.glob("*.parquet"), key=_number) for folder in (source, target))
+    for old, new in zip(before[:2], after):
+        pd.testing.assert_frame_equal(pd.read_parquet(old), pd.read_parquet(new), check_dtype=False)
+    n, added = (sum(parquet.read_metadata(file).num_rows for file in of) for of in (before, after))
+    print(f"  {n:,} rows in, {added:,} out, {size_of(target) / 1e9:.1f} GB", flush=True)
 
 
-def write_files(folder: Path, megabytes: int) -> list[Path]:
-    """Write a table of random numbers as NumPy files with as many rows each."""
-    rows = round(megabytes * 1e6 / (4 * COLUMNS * FILES))
-    files = [folder / f"rows-{number}.npy" for number in range(FILES)]
-    for number, file in enumerate(files):
-        np.save(file, np.random.default_rng(number).random((rows, COLUMNS), dtype=np.float32))
-    return files
-
-
-def resample_in_less(method: str, megabytes: int, limit: int) -> None:
-    """Print the peaks of two processes that resample a table larger than they may be."""
-    kinds = {name.lower(): kind for name, kind in all_samplers().items()}
-    sampler = kinds[method](random_state=0)
-    with tempfile.TemporaryDirectory() as name:
-        files = write_files(Path(name), megabytes)
-        X = np.concatenate([np.load(file) for file in files])
-        Y = make_labels(len(X))
-        print(f"X has {X.nbytes / 1e6:.0f} MB; each process may take {limit} MB in all", flush=True)
-        begun = time.process_time()
-        expected = sampler.fit_resample(X, Y)
-        print(f"{'in memory':<14} {time.process_time() - begun:7.1f} CPU s", flush=True)
-        table = as_array(np.load, files, len(X) // FILES, COLUMNS)
-        seconds = _measure_memory("two processes", sampler, table, Y, expected, limit, None)
-        _measure_memory("one is killed", sampler, table, Y, expected, limit, seconds / 2)
-
-
-def _measure_memory(
-    name: str,
-    sampler: Any,
-    table: Any,
-    Y: sp.csr_array,
-    expected: Resampled,
-    limit: int,
-    kill: float | None,
-) -> float:
-    """Print what resampling takes on two processes, one killed after some seconds, if any."""
-    with two_processes(limit) as client:
-        base = max(use.peak for use in client.run(Usage.own).values())
-        if kill is not None:
-            victim = next(iter(client.run(os.getpid).values()))
-            threading.Timer(kill, os.kill, (victim, signal.SIGKILL)).start()
-        start = time.perf_counter()
-        same = is_same(sampler.fit_resample(table.persist(), Y), expected)
-        seconds = time.perf_counter() - start
-        used = client.run(Usage.own).values()
-        moved = sum(client.run(moved_to_disk).values())
-    print(
-        f"{name:<14} {sum(use.seconds for use in used):7.1f} CPU s, begins with {base:.0f} MB, "
-        f"peak {max(use.peak for use in used):.0f} MB, {moved:.0f} MB moved to disk, "
-        f"{'the same bits' if same else 'NOT THE SAME'}",
-        flush=True,
-    )
-    return seconds
+def _number(file: Path) -> int:
+    return int(re.findall(r"\d+", file.name)[0])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parts = parser.add_subparsers(dest="part", required=True)
-    cost = parts.add_parser("cost", help="CPU seconds in memory and on two processes")
-    cost.add_argument("--rows", type=int, nargs="+", default=[25_000, 50_000, 100_000])
-    memory = parts.add_parser("memory", help="a table larger than a process may be")
-    memory.add_argument("--megabytes", type=int, default=800, help="of the table")
-    memory.add_argument("--limit", type=int, default=480, help="megabytes of a whole process")
-    memory.add_argument("--method", default="mlsmote", help="a sampler that takes Dask arrays")
+    parser.add_argument("method", choices=("MLROS", "MLSOL"), help="a sampler")
+    size = parser.add_mutually_exclusive_group(required=True)
+    size.add_argument("--rows", type=int, nargs="+", help="of the table, one after the other")
+    size.add_argument("--gigabytes", type=float, help="of the table, as float32 numbers")
+    parser.add_argument("--features", type=int, default=64)
+    parser.add_argument("--megabytes-per-file", type=float, default=32, help="of numbers")
+    parser.add_argument("--distinct-files", type=int, default=1000, help="others are copies")
+    parser.add_argument("--kind", choices=("clusters", "normal"), default="clusters")
+    parser.add_argument("--limit", default="1GB", help="memory of a worker")
+    parser.add_argument("--folder", help="for the temporary folder")
     options = parser.parse_args()
-    if options.part == "cost":
-        compare_cost(options.rows)
-    else:
-        resample_in_less(options.method.lower(), options.megabytes, options.limit)
+    row = 4 * options.features
+    for n in options.rows or [round(options.gigabytes * 1e9 / row)]:
+        with tempfile.TemporaryDirectory(dir=options.folder) as name:
+            source, per_file = Path(name, "source"), round(options.megabytes_per_file * 1e6 / row)
+            size = write_table(
+                source, n, options.features, per_file, options.kind, options.distinct_files
+            )
+            print(f"{n:,} rows x {options.features}, {options.kind}: {size / 1e9:.2f} GB of "
+                  f"Parquet in {-(-n // per_file)} files", flush=True)  # fmt: skip
+            resample(options.method, source, Path(name, "resampled"), options.limit)
 
 
 if __name__ == "__main__":

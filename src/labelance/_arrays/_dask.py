@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -80,11 +80,9 @@ class DaskRows:
 
     def fold(self, function: Callable[..., Any], state: Any) -> Any:
         """Hand ``state = function(block, state)`` on from block to block, in order."""
-        layer = TaskLayer()
-        call = layer.share(function)
         for block in self.blocks:
-            state = layer.add(call, block, state)
-        return compute(layer.delayed([state]))[0]
+            (state,) = map_blocks(function, [block], [state])
+        return compute([state])[0]
 
     def take(self, rows: np.ndarray, edges: np.ndarray | None = None) -> DaskRows:
         """Return some rows, in order, in blocks of the given edges, or as large as these."""
@@ -123,68 +121,20 @@ class DaskRows:
 def map_blocks(
     function: Callable[..., Any], blocks: Sequence[Any], *each: Iterable[Any]
 ) -> tuple[Any, ...]:
-    """Return a task for every block that calls ``function(block, …)``, with one of ``each``."""
-    layer = TaskLayer()
-    call = layer.share(function)
-    return layer.delayed([layer.add(call, *arguments) for arguments in zip(blocks, *each)])
-
-
-class TaskLayer:
-    """Tasks that become one layer of a graph.
-
-    ``dask.delayed`` would make a graph of every task, and merge it with those of its arguments:
-    milliseconds for each.
+    """Return a task for every block that calls ``function(block, …)``, with one of ``each``.
 
     The function of a task is a dependency next to its arguments, for a task of two dependencies is
     never fused. Fused in one part of a result and not in another, a task would be two under one
     name, and a scheduler that has not yet forgotten the one takes it for the other.
     """
+    from dask import delayed
+    from dask.utils import funcname
 
-    def __init__(self) -> None:
-        self.name = uuid4().hex
-        self.tasks: dict[Any, Any] = {}
-        self.sources: dict[Any, Any] = {}  # a collection of every layer that tasks depend on
-
-    def share(self, function: Callable[..., Any]) -> Any:
-        """Return a reference to a function that tasks are to call."""
-        from dask.task_spec import DataNode, TaskRef
-        from dask.utils import funcname
-
-        key = f"{funcname(function)}-{self.name}"
-        self.tasks[key] = DataNode(key, function)
-        return TaskRef(key)
-
-    def add(self, call: Any, *arguments: Any) -> Any:
-        """Return a reference to a task that calls a shared function.
-
-        Arguments may be Delayed, references to tasks of this layer, and lists of these.
-        """
-        from dask.task_spec import Task, TaskRef
-
-        key = f"{call.key}-{len(self.tasks)}"
-        self.tasks[key] = Task(key, _call, call, *map(self._refer, arguments))
-        return TaskRef(key)
-
-    def _refer(self, argument: Any) -> Any:
-        # References, and not keys: that of a block which was persisted is in no graph any more.
-        from dask.delayed import Delayed
-        from dask.task_spec import List, TaskRef
-
-        if isinstance(argument, list):
-            return List(*map(self._refer, argument))
-        if not isinstance(argument, Delayed):
-            return argument
-        self.sources[argument.__dask_layers__()] = argument
-        return TaskRef(argument.key)
-
-    def delayed(self, references: Sequence[Any]) -> tuple[Any, ...]:
-        """Return tasks of this layer, with all that they depend on."""
-        from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
-
-        sources = list(self.sources.values())
-        graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=sources)
-        return tuple(Delayed(each.key, graph, layer=self.name) for each in references)
+    shared, call, name = share(function), delayed(_call, pure=False), funcname(function)
+    return tuple(
+        call(shared, *arguments, dask_key_name=f"{name}-{uuid4().hex}")
+        for arguments in zip(blocks, *each)
+    )
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -228,15 +178,11 @@ def gather(
     blocks: Sequence[Any], edges: np.ndarray, rows: np.ndarray, new_edges: np.ndarray
 ) -> tuple[Any, ...]:
     """Return blocks of the given rows, in their order: a shuffle by row number."""
-    layer = TaskLayer()
-    take, join = layer.share(_take), layer.share(_join)
-    made = []
-    for start, stop in pairwise(new_edges):
-        used, inside, places = _divide_rows(rows[start:stop], edges)
-        parts = [layer.add(take, blocks[b], some) for b, some in zip(used, inside)]
-        # A stable order of one block is the order that was asked for.
-        made.append(parts[0] if len(parts) == 1 else layer.add(join, parts, places))
-    return layer.delayed(made)
+    divided = [_divide_rows(rows[start:stop], edges) for start, stop in pairwise(new_edges)]
+    pairs = [pair for used, inside, _ in divided for pair in zip(used, inside)]
+    parts = iter(map_blocks(_take, [blocks[b] for b, _ in pairs], [some for _, some in pairs]))
+    groups = [list(islice(parts, len(used))) for used, *_ in divided]
+    return map_blocks(_join, groups, [places for *_, places in divided])
 
 
 def _divide_rows(
@@ -262,6 +208,8 @@ def _take(block: Any, rows: np.ndarray) -> Any:
 
 def _join(parts: list[Any], places: np.ndarray) -> Any:
     """Put blocks one below the other, and their rows in another order."""
+    if len(parts) == 1:
+        return parts[0]  # a stable order of one block is the order that was asked for
     if hasattr(parts[0], "iloc"):
         import pandas
 
@@ -316,8 +264,8 @@ class DaskContainer(ABC):
         The collection as given.
     blocks : sequence of Delayed
         Its blocks of rows, which may be empty.
-    lengths : array of int or None
-        How many rows they have; counted if None.
+    lengths : sequence of int
+        How many rows they have; counted where one is NaN.
     prototype : array, sparse matrix or data frame
         A table of the same kind with few rows or none, in memory.
     only_rows : bool
@@ -328,10 +276,16 @@ class DaskContainer(ABC):
     names: tuple[Any, ...] | None = None
 
     def __init__(
-        self, native: Any, blocks: Sequence[Any], lengths: Any, prototype: Any, *, only_rows: bool
+        self,
+        native: Any,
+        blocks: Sequence[Any],
+        lengths: Sequence[float],
+        prototype: Any,
+        *,
+        only_rows: bool,
     ) -> None:
         self.native, self.prototype, self.only_rows = native, prototype, only_rows
-        if lengths is None:
+        if np.isnan(lengths).any():
             lengths = compute(map_blocks(_count_rows, blocks))
         filled = np.flatnonzero(lengths)
         self.blocks = tuple(blocks[b] for b in filled.tolist())
@@ -412,7 +366,7 @@ class DaskArray(DaskContainer):
         n_blocks, d = len(native.chunks[0]), native.shape[1]
         whole = native.rechunk({1: -1})
         blocks = whole.to_delayed(optimize_graph=not _is_persisted(native)).reshape(n_blocks)
-        lengths = None if np.isnan(native.chunks[0]).any() else native.chunks[0]
+        lengths = native.chunks[0]
         if sp.issparse(native._meta):
             prototype = type(native._meta)((0, d), dtype=native.dtype)
         else:
@@ -424,18 +378,11 @@ class DaskArray(DaskContainer):
 
     def _collect(self, blocks: tuple[Any, ...], edges: np.ndarray, *, renumber: bool) -> Any:
         import dask.array as da
-        from dask.highlevelgraph import HighLevelGraph
-        from dask.task_spec import Task, TaskRef
 
-        name, kept = f"rows-{uuid4().hex}", share(_as_it_is)
-        # Tasks become one layer: of single-task layers Dask would run ones not needed.
-        graph = HighLevelGraph.merge(kept.dask, *(block.dask for block in blocks)).to_dict()
-        # References, and not keys: that of a block which was persisted is in no graph any more.
-        for b, block in enumerate(blocks):
-            key = (name, b, 0)
-            graph[key] = Task(key, _call, TaskRef(kept.key), TaskRef(block.key))
-        chunks = tuple(np.diff(edges).tolist()), (self.shape[1],)
-        return da.Array(graph, name, chunks, meta=self.prototype)
+        blocks = map_blocks(_as_it_is, blocks)  # of no name that an array was made of before
+        shapes = [(n, self.shape[1]) for n in np.diff(edges).tolist()]
+        parts = [da.from_delayed(*each, meta=self.prototype) for each in zip(blocks, shapes)]
+        return da.concatenate(parts)
 
 
 def _is_persisted(native: Any) -> bool:
@@ -484,7 +431,9 @@ class DaskFrame(DaskContainer):
             opened = FrameContainer(meta, role, nominal)
             _check_known_categories(meta, opened.nominal, role)
             prototype = _frame_of_all_categories(meta, opened.nominal)
-        super().__init__(native, native.to_delayed(), None, prototype, only_rows=only_rows)
+        # One column is enough to count rows, and a Parquet file is then not read whole.
+        lengths = compute(map_blocks(_count_rows, native[list(meta.columns[:1])].to_delayed()))
+        super().__init__(native, native.to_delayed(), lengths, prototype, only_rows=only_rows)
         self.names = tuple(meta.columns)
         if opened is not None:
             self.nominal = opened.nominal

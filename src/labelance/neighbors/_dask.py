@@ -1,8 +1,8 @@
 """Engine for rows in blocks of Dask: search pairs of blocks, and merge what was found.
 
 Every pair of blocks is one task, searched by the engine that suits it as in memory, and the k
-nearest of all are merged by distance and row number; so the answers are those of a search in
-memory to the last bit, whatever the blocks are and wherever they were searched.
+nearest of all are merged by distance and row number; so the neighbors are those of a search in
+memory, whatever the blocks are and wherever they were searched.
 
 Very many dense rows are shuffled first. Rows are divided among centers (k-means on a sample), and
 cells near each other become one block, which is searched cell by cell as in
