@@ -19,9 +19,11 @@ import labelance
 from labelance import __version__
 from labelance._progress import loop
 from labelance.datasets import (
+    MultiLabelDataset,
     load_dataset,
     make_multilabel_imbalanced,
     read_multilabel,
+    write_multilabel,
 )
 from labelance.ensemble import EMLSOL
 from labelance.imbalance import mean_ir
@@ -546,6 +548,26 @@ def test_a_file_above_memory_is_refused_with_the_way_to_dask(call, songs, monkey
     assert (code, "The file must fit into memory. " in said, "page Dask" in said) == (1, True, True)
     assert "MiB are free. Use Dask" in said
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["d.csv", "d.csv.gz", "d.csv.bz2", "d.csv.xz", "d.parquet", "d.npz"]
+)
+def test_memory_is_estimated_by_what_a_file_unpacks_to(call, tmp_path, monkeypatch, name):
+    if name == "d.parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    # .8 MB of numbers, and a tenth of that or less when packed
+    X = np.random.default_rng(0).integers(4, size=(2000, 50)).astype(float)
+    y = (np.arange(2000)[:, np.newaxis] % [2, 3] == 0).astype(int)
+    path = tmp_path / name
+    write_multilabel(MultiLabelDataset(X, y), path)
+    labels = () if name.endswith(("npz", "parquet")) else ("--labels", "-2")
+    monkeypatch.setattr("labelance._arrays._memory.available_memory", lambda: 10**6)
+    code, _, err = call("describe", path, *labels)
+    assert code == 1
+    assert "The file must fit into memory. " in " ".join(err.split())
+    monkeypatch.setattr("labelance._arrays._memory.available_memory", lambda: 4 * 10**6)
+    assert call("describe", path, *labels)[0] == 0
 
 
 @pytest.mark.parametrize("method", ["mlros", "mlrus", "remedial"])

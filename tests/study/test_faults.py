@@ -44,6 +44,14 @@ class Killed(Fine):
         os.kill(os.getpid(), 9)
 
 
+class KilledOnce(Fine):
+    def misbehave(self):
+        died = os.path.join(os.path.dirname(__file__), "died")
+        if not os.path.exists(died):
+            open(died, "w").close()
+            os.kill(os.getpid(), 9)
+
+
 class Hangs(Fine):
     def misbehave(self):
         time.sleep(10_000)
@@ -204,6 +212,16 @@ def test_only_the_guilty_cell_fails_on_a_cluster_of_its_own(study_of, tmp_path):
     outcome = run_study(study, tmp_path / "s.store", executor="dask", n_jobs=2)
     assert (outcome.done, outcome.failed, outcome.left) == (3, 1, 0)
     assert guilty(study, tmp_path / "s.store") == ["Killed"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(os.name != "posix", reason="kills processes")
+def test_what_a_worker_of_a_cluster_had_is_done_by_another(study_of, faulty, tmp_path):
+    pytest.importorskip("distributed")
+    outcome = run_study(study_of("KilledOnce"), tmp_path / "s.store", executor="dask", n_jobs=2)
+    assert (faulty / "died").exists()
+    assert (outcome.done, outcome.failed, outcome.left) == (2, 0, 0)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import re
 import shutil
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -34,7 +38,12 @@ ABOUT_TEXTS = "Most rows have a (string|text) of their own"
 ABOUT_IDS = rf"{ABOUT_TEXTS}|.* counts the rows"
 STREAM = "-"  # standard input or output in place of a file
 DASK_PAGE = "user guide, page Dask"
-_MEMORY_PER_BYTE = 2  # of a file that is read; numbers in text take about as much as their digits
+_PER_CELL = 16  # bytes: a number as it is read, and in the array that it goes to
+_MOST_PER_BYTE = 100  # of a file; about its data nothing more is asked where so much would fit
+_HEAD = 1 << 20
+_UNPACK: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
+}  # fmt: skip
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
@@ -145,7 +154,6 @@ class Source:
     def load(self) -> MultiLabelDataset:
         """Read a file or standard input, or load a dataset of the catalogue by name."""
         if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
-            _check_fits_memory(self.data)
             return self._read()
         name = self._name_in_catalogue()
         self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
@@ -173,6 +181,7 @@ class Source:
 
         if not os.path.isfile(self.data) or self.find_format() != "parquet":
             return {}
+        _check_fits_memory(self.data, "parquet")
         return read_vectors(Path(self.data), ignore=split_names(self.ignore) or ())
 
     def add_to_code(self, code: str) -> str:
@@ -217,8 +226,10 @@ class Source:
                 "Remove it, or use labelance.datasets.apply_protocol in Python",
             )
         if self.data != STREAM:
+            _check_fits_memory(self.data, self.find_format())
             return labelance.datasets.read_multilabel(self.data, **self._options())
         with _standard_input(self.find_format()) as path:
+            _check_fits_memory(path, self.find_format())
             return labelance.datasets.read_multilabel(path, **self._options())
 
     def _options(self) -> dict[str, Any]:
@@ -345,19 +356,45 @@ def _standard_input(format: Format) -> Iterator[Path]:
             raise type(error)(*named) from error
 
 
-def _check_fits_memory(data: str) -> None:
-    """Raise for a file that is larger than memory when it is read."""
+def _check_fits_memory(path: str | Path, format: Format) -> None:
+    """Raise for a file whose data are larger than memory, before they are read."""
     from labelance._arrays._memory import available_memory, in_units
 
-    if data == STREAM:
+    free = available_memory()
+    if os.path.getsize(path) * _MOST_PER_BYTE <= free:
         return
-    needed, free = _MEMORY_PER_BYTE * os.path.getsize(data), available_memory()
+    needed = _memory_of_data(path, format)
     if needed > free:
         raise TooManyRowsError(
             "The file must fit into memory",
-            f"{data} takes about {in_units(needed)} when it is read, and {in_units(free)} are free",
+            f"{path} takes about {in_units(needed)} when it is read, and {in_units(free)} are free",
             f"Use Dask in Python, which works in blocks ({DASK_PAGE}), or a sample of the rows",
         )
+
+
+def _memory_of_data(path: str | Path, format: Format) -> float:
+    """Estimate the memory that reading a file takes: from what it says of itself, or its head."""
+    size = os.path.getsize(path)
+    try:
+        if format == "parquet":
+            from pyarrow.parquet import read_metadata
+
+            about = read_metadata(path)
+            return float(_PER_CELL * about.num_rows * about.num_columns)
+        if format == "npz":
+            with zipfile.ZipFile(path) as arrays:
+                return 2.0 * sum(one.file_size for one in arrays.infolist())
+        with open(path, "rb") as file:
+            start = file.read(6)
+            file.seek(0)
+            unpack = next((opened for magic, opened in _UNPACK.items() if start.startswith(magic)),
+                          lambda stream: stream)  # fmt: skip
+            head = unpack(file).read(_HEAD)
+            grows = len(head) / max(1, file.tell())
+    except Exception:  # reading it will say what is wrong
+        return 0.0
+    cells = max(map(head.count, (b",", b";", b"\t", b":")))  # of the separators of every format
+    return size * grows * max(2.0, _PER_CELL * cells / max(1, len(head)))
 
 
 def _is_data_file(name: str) -> bool:
