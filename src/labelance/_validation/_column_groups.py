@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -109,7 +110,7 @@ class ColumnGroups:
             omitted |= reasons
             table = [name for name in table if kinds[name] == "table"]
         if not blocks and not table:
-            raise _nothing_left(omitted, caller)
+            raise nothing_left(omitted, caller)
         forms = {name: source.form(name) for name in table}
         if not blocks and not omitted:
             return cls({}, forms, {}, whole=True), [_as_table(X)]
@@ -284,7 +285,7 @@ class NothingLeftError(InputError):
     """X has ids, dates and empty columns alone."""
 
 
-def _nothing_left(omitted: Mapping[Any, str], caller: str) -> NothingLeftError:
+def nothing_left(omitted: Mapping[Any, str], caller: str) -> NothingLeftError:
     reasons = [f"{name!r}: {why}" for name, why in omitted.items()]
     return NothingLeftError(
         f"{caller} needs a column that it can learn from",
@@ -323,20 +324,14 @@ class TextColumn:
         cls, cells: Sequence[Any], name: Any, caller: str
     ) -> tuple[TextColumn, sp.csr_array] | str:
         """Return the terms of texts and their TF-IDF, or why there is nothing in them."""
-        texts = _read_texts(cells)
-        distinct = set(texts)
-        if len(distinct) < 2:
-            return "its texts are all " + ("equal" if distinct - {""} else "empty")
-        characters, least = has_no_blanks(sample_strings(distinct)), least_rows(len(texts))
-        vectorizer = make_vectorizer(
-            characters, min_df=least, max_features=MOST_TERMS, dtype=np.float32
-        )
-        try:
-            rows = vectorizer.fit_transform(texts)
-        except ValueError:  # no term is left
-            return f"no word is in {plural(least, 'row')} or more"
+        vectorizer = choose_vectorizer(cells)
+        if isinstance(vectorizer, str):
+            return vectorizer
+        rows = vectorizer.fit_transform(_read_texts(cells))
         terms = "\n".join(vectorizer.get_feature_names_out())
-        return cls(terms, vectorizer.idf_.astype(np.float32), characters), sp.csr_array(rows)
+        return cls(
+            terms, vectorizer.idf_.astype(np.float32), vectorizer.analyzer != "word"
+        ), sp.csr_array(rows)
 
     def transform(self, cells: Sequence[Any], name: Any, caller: str) -> sp.csr_array:
         """Return the TF-IDF of other texts; a text of unknown terms is a row of zeros."""
@@ -351,7 +346,7 @@ class TextColumn:
     def _vectorizer(self) -> TfidfVectorizer:
         """The vectorizer, made of the terms when it is first needed."""
         terms = self.terms.split("\n")
-        vectorizer = make_vectorizer(self.characters, vocabulary=terms, dtype=np.float32)
+        vectorizer = make_vectorizer(self.characters, len(terms), vocabulary=terms)
         vectorizer.idf_ = self.rarity
         return vectorizer
 
@@ -359,19 +354,33 @@ class TextColumn:
         return {name: value for name, value in self.__dict__.items() if name != "_vectorizer"}
 
 
-def make_vectorizer(characters: bool, **more: Any) -> TfidfVectorizer:
-    """Return TF-IDF of 1 and 2 words, or of 2 to 4 characters inside words."""
+def choose_vectorizer(cells: Sequence[Any]) -> TfidfVectorizer | str:
+    """Return what is to learn the terms of texts, or why there is nothing in them."""
+    texts = _read_texts(cells)
+    distinct = set(texts)
+    if len(distinct) < 2:
+        return "its texts are all " + ("equal" if distinct - {""} else "empty")
+    vectorizer = make_vectorizer(has_no_blanks(sample_strings(distinct)), len(texts))
+    rows_with: Counter[str] = Counter()
+    analyze = vectorizer.build_analyzer()
+    for text in texts:  # some word is in enough of the first few, as a rule
+        terms = set(analyze(text))
+        rows_with.update(terms)
+        if any(rows_with[term] >= vectorizer.min_df for term in terms):
+            return vectorizer
+    return f"no word is in {plural(vectorizer.min_df, 'row')} or more"
+
+
+def make_vectorizer(characters: bool, n: int, **more: Any) -> TfidfVectorizer:
+    """Return TF-IDF of 1 and 2 words of n texts, or of 2 to 4 characters inside words."""
     return TfidfVectorizer(
         analyzer="char_wb" if characters else "word",
         ngram_range=(2, 4) if characters else (1, 2),
         sublinear_tf=True,
-        **more,
+        min_df=next((least for many, least in _MIN_ROWS if n >= many), 1),
+        max_features=MOST_TERMS,
+        **{"dtype": np.float32, **more},
     )
-
-
-def least_rows(n: int) -> int:
-    """Return in how many of n texts a term must be to count."""
-    return next((least for many, least in _MIN_ROWS if n >= many), 1)
 
 
 def _read_texts(cells: Sequence[Any]) -> list[str]:

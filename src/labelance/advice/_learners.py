@@ -28,11 +28,9 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._tables import stored_cells
 from labelance._progress import loop
 from labelance._validation._column_groups import (
-    MOST_TERMS,
     ColumnGroups,
     TextColumn,
     VectorColumn,
-    least_rows,
     make_vectorizer,
 )
 from labelance._validation._data import Data
@@ -286,7 +284,7 @@ def _make_reader(column: TextColumn | VectorColumn, n: int, *, scaled: bool) -> 
     """Return the steps that make numbers of a column; TF-IDF needs no scale."""
     if isinstance(column, VectorColumn):
         return [FunctionTransformer(np.vstack), *([StandardScaler()] if scaled else [])]
-    return [make_vectorizer(column.characters, min_df=least_rows(n), max_features=MOST_TERMS)]
+    return [make_vectorizer(column.characters, n, dtype=np.float64)]
 
 
 def _regression_seconds(task: Task, n: int) -> float:

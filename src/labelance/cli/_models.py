@@ -205,13 +205,7 @@ def _make_encoder(rows: Rows) -> list[Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-    from labelance._validation._column_groups import (
-        MOST_TERMS,
-        ColumnGroups,
-        TextColumn,
-        least_rows,
-        make_vectorizer,
-    )
+    from labelance._validation._column_groups import choose_vectorizer, nothing_left
 
     if not rows.kinds:  # a sparse table
         return [MaxAbsScaler()]
@@ -224,18 +218,12 @@ def _make_encoder(rows: Rows) -> list[Any]:
             f"{by_kind['embedding'][0]!r} holds vectors",
             "Remove --learner, or leave the column out with --ignore",
         )
-    words = {
-        "min_df": least_rows(rows.dataset.n_samples),
-        "max_features": MOST_TERMS,
-        "dtype": np.float32,
-    }
-    groups, _ = ColumnGroups.fit(rows.X, caller="labelance fit")
-    rows.left_out.update(groups.omitted)  # texts that are all equal, or share no term
-    steps: list[Any] = [
-        (make_vectorizer(column.characters, **words), name)
-        for name, column in groups.columns.items()
-        if isinstance(column, TextColumn)
-    ]
+    texts = {name: choose_vectorizer(rows.X[name]) for name in by_kind.get("text", ())}
+    # Texts that are all equal, or share no term.
+    rows.left_out.update({name: why for name, why in texts.items() if isinstance(why, str)})
+    if len(rows.left_out.keys() & rows.kinds) == len(rows.kinds):
+        raise nothing_left(rows.left_out, "labelance fit")
+    steps: list[Any] = [(made, name) for name, made in texts.items() if not isinstance(made, str)]
     if "category" in by_kind:
         steps.append((OneHotEncoder(handle_unknown="ignore"), by_kind["category"]))
     if "number" in by_kind:
