@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from labelance.cli import _signals
+from labelance import cli
 from labelance.cli._console import report_kept_files
 
 pytestmark = [
@@ -141,12 +141,11 @@ def test_a_command_that_goes_on_ends_at_a_later_signal(monkeypatch):
     """Python loses an interrupt that comes while an object is torn down."""
     ended = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    signals = _signals.Signals()
-    signals.raises = True
+    monkeypatch.setattr(cli, "_came", [])
     with pytest.raises(KeyboardInterrupt):
-        signals._handle(signal.SIGINT, None)
-    signals._handle(signal.SIGINT, None)
+        cli._interrupt(signal.SIGINT, None)
+    cli._interrupt(signal.SIGINT, None)
     assert ended == []
-    monkeypatch.setattr(_signals, "_PATIENCE", -1.0)
-    signals._handle(signal.SIGINT, None)
+    monkeypatch.setattr(cli, "_PATIENCE", -1.0)
+    cli._interrupt(signal.SIGINT, None)
     assert ended == [130]

@@ -168,7 +168,7 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
             [*RESAMPLE, "k_neighbours=3"],
             "Its parameters are: algorithm, categorical_",
         ),
-        ([*RESAMPLE, "k_neighbors=many"], "--set k_neighbors=… of MLSOL must be an int"),
+        ([*RESAMPLE, "k_neighbors=many"], "'k_neighbors' parameter of MLSOL must be an int"),
         (
             [*RESAMPLE, 'sampling_strategy={{"sda": 9}}'],
             "mean 'sad'? Correct the name. Labels: happy",
@@ -390,7 +390,7 @@ def test_errors_of_samplers_name_columns_and_settings(call, songs, tmp_path):
     assert "--set missing=distance" in err
     assert call(*command, "--set", "missing=distance")[0] == 0
     _, _, err = call(*command, "--force", "--set", "k_neighbors=0")
-    assert "--set k_neighbors" in err
+    assert "The 'k_neighbors' parameter of" in err
     _, _, err = call(*command, "--force", "--set", 'sampling_strategy=["sda"]')
     assert "Did you mean 'sad'?" in err
 

@@ -11,9 +11,15 @@ import typer
 
 import labelance
 from labelance._progress import is_interactive
-from labelance.cli._console import errors, long_work, only_results_on_stdout, print_json, say
+from labelance.cli._console import (
+    errors,
+    long_work,
+    only_results_on_stdout,
+    print_json,
+    say,
+    use_names,
+)
 from labelance.cli._data import JsonOption, Source, reads_data, split_names
-from labelance.cli._flags import use_names
 from labelance.cli._models import load_rows
 
 

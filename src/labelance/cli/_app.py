@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Annotated, Any
 
@@ -12,12 +11,11 @@ from labelance import __version__
 from labelance._progress import above_bars
 from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
-from labelance.cli._console import App, errors, fail
+from labelance.cli._console import App, errors, fail, flags, in_flags
 from labelance.cli._data import MOST_ROWS
 from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
-from labelance.cli._flags import has_flag, in_flags, is_of_a_parameter
 from labelance.cli._models import fit, predict
 from labelance.cli._play import play
 from labelance.cli._resample import methods, resample
@@ -101,8 +99,8 @@ def root(
 
 def _show_warning(message: Warning | str, *details: Any, **more: Any) -> None:
     """Print a warning as one line for people, without the place in our code."""
-    text = in_flags(message) if isinstance(message, Warning) else message
-    if isinstance(message, LongSearchWarning) and has_flag("subsample"):
+    text = in_flags(message) if isinstance(message, Warning) else str(message)
+    if isinstance(message, LongSearchWarning) and "subsample" in flags:
         what = text.partition(". ")[0]  # no command of these takes an algorithm
         text = f"{what}. --subsample {MOST_ROWS} searches among that many rows."
     with above_bars():
@@ -116,13 +114,9 @@ def run() -> None:
     warnings.showwarning = _show_warning
     try:
         app()
-    except LabelanceError as error:
+    except (LabelanceError, OSError, MemoryError) as error:
         fail(in_flags(error))
-    except (OSError, MemoryError) as error:
-        fail(f"{error}" or type(error).__name__)
     except ValueError as error:
-        if not is_of_a_parameter(error):
+        if type(error).__name__ != "InvalidParameterError":  # scikit-learn's, of --set name=value
             raise
         fail(in_flags(error))
-    except KeyboardInterrupt:
-        sys.exit(130)

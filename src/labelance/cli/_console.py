@@ -1,13 +1,15 @@
-"""What a person sees: tables and progress on a terminal, plain lines or JSON in a pipe."""
+"""What a person types and sees: flags, errors in their words, tables, progress and JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from shlex import quote
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,10 +17,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from labelance._progress import heading, show_progress
-from labelance.cli._flags import use_flags
+from labelance.exceptions import COLUMN, LABEL, LabelanceError, LabelanceWarning, arg_in_python
 
 # A pipe has no width; wide enough that no name is cut.
 console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -36,31 +38,19 @@ def say(text: str, *, to: Console | None = None) -> None:
     (to or console).print(text, highlight=False, soft_wrap=True, markup=False)
 
 
-class _PlainFlags:
-    """Shows flags by their name alone in the help; some versions of typer add ``<bool>``."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = ""
-        return params
-
-
 _HINT = (
     ". Several values go by commas, without blanks (--labels happy,sad), a parameter without blanks"
     " (--set name=value); quote values with blanks or *."
 )
 
 
-class _Command(_PlainFlags, TyperCommand):
-    """A command whose help shows plain flags, and which says how several values are typed."""
+class _Command(TyperCommand):
+    """A command that says how several values are typed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what was typed; an option that takes one value is given once."""
-        params = self.get_params(ctx)
-        use_flags(params)
-        for param in params:
+        use_flags(self.params)
+        for param in self.params:
             self._check_no_repeated(ctx, param, args)
         try:
             return super().parse_args(ctx, args)
@@ -72,29 +62,76 @@ class _Command(_PlainFlags, TyperCommand):
 
     def _check_no_repeated(self, ctx: Any, param: Any, given: list[str]) -> None:
         several = any(getattr(param, kind, False) for kind in ("multiple", "is_flag", "count"))
-        flags = [flag for flag in param.opts if flag.startswith("-")]
-        typed = [word for word in given if word.partition("=")[0] in flags]
-        if len(typed) > 1 and not several:
-            commas = "commas" in (param.help or "")
-            several_names = f", with names separated by commas: {flags[-1]} first,second"
-            ctx.fail(
-                f"{flags[-1]} is given {len(typed)} times. Give it once{several_names * commas}."
-            )
-
-
-class _Group(_PlainFlags, TyperGroup):
-    """A group of commands whose help shows plain flags."""
+        typed = [flag for flag in param.opts if flag.startswith("-")]
+        count = sum(word.partition("=")[0] in typed for word in given)
+        if count > 1 and not several:
+            names = f", with names separated by commas: {typed[-1]} first,second"
+            names *= "commas" in (param.help or "")
+            ctx.fail(f"{typed[-1]} is given {count} times. Give it once{names}.")
 
 
 class App(typer.Typer):
-    """A tree of commands whose help shows plain flags."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(cls=_Group, **options)
+    """A tree of commands."""
 
     def command(self, name: str | None = None, **options: Any) -> Any:
         """Add a function as a command."""
         return super().command(name, cls=_Command, **options)
+
+
+# --- flags for parameters of Python ---------------------------------------------------------------
+
+# What raises an error marks the parameters that it names (`labelance.exceptions.arg`); the command
+# that runs says here how each is typed. These have other names in Python.
+_OTHER_NAMES = {
+    "overwrite": "force", "random_state": "seed", "n_jobs": "jobs", "y": "labels",
+    "y_true": "truth", "y_score": "scores", "y_proba": "scores",
+}  # fmt: skip
+flags: dict[str, str] = {}  # how parameters are typed
+_names: dict[str, Sequence[str]] = {}
+
+
+def use_flags(params: Iterable[Any]) -> None:
+    """Begin a command with these parameters, of click."""
+    flags.clear()
+    _names.clear()
+    for param in params:
+        is_option = param.param_type_name == "option"
+        name = max(param.opts, key=len) if is_option else param.metavar or param.name.upper()
+        flags[param.name.rstrip("_")] = name
+    flags.update({python: flags[name] for python, name in _OTHER_NAMES.items() if name in flags})
+
+
+def use_names(feature_names: Sequence[str], label_names: Sequence[str]) -> None:
+    """Name columns and labels of data that travel without their names."""
+    _names.update({COLUMN: feature_names, LABEL: label_names})
+
+
+def in_flags(said: Exception | Warning) -> str:
+    """Return an error or a warning in the words of the command that runs."""
+    if isinstance(said, (LabelanceError, LabelanceWarning)):
+        return said.write(_spell)
+    return str(said) or type(said).__name__
+
+
+def _spell(name: str, value: str) -> str:
+    """Write a parameter, and its value in Python if it has one, as one types it in a shell."""
+    if name in _names and int(value) < len(_names[name]):
+        return repr(_names[name][int(value)])
+    flag = flags.get(name)
+    if flag is None or not value:
+        return flag or arg_in_python(name, value)
+    if value == "True" and " " not in flag:
+        return flag
+    try:
+        read = literal_eval(value)
+    except (ValueError, SyntaxError):
+        read = value
+    several = isinstance(read, (list, tuple))
+    typed = "…" if value == "…" else quote(",".join(map(str, read)) if several else str(read))
+    return f"{flag}{'=' if ' ' in flag else ' '}{typed}"  # --set name=value
+
+
+# --- output ---------------------------------------------------------------------------------------
 
 
 @contextmanager

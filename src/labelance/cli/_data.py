@@ -25,8 +25,7 @@ import typer
 
 import labelance  # packages are imported on first use, which keeps --help quick
 from labelance._utils._messages import did_you_mean, is_number
-from labelance.cli._console import errors, say
-from labelance.cli._flags import use_names
+from labelance.cli._console import errors, say, use_names
 from labelance.exceptions import InputError, LabelanceWarning, TooManyRowsError
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 import labelance
 from labelance._utils._files import replace_when_done
-from labelance.cli._console import plain, print_json, print_table, report_kept_files, say
+from labelance.cli._console import flags, plain, print_json, print_table, report_kept_files, say
 from labelance.cli._data import ForceOption, JsonOption, check_free, option
-from labelance.cli._flags import add_flags
 from labelance.cli._scores import (
     LabelColumns,
     check_suffix,
@@ -175,7 +174,7 @@ def decide(
     decisions, and the exit code is 3. Budgets take scores for probabilities: add --calibrate after
     class weights or resampling.
     """
-    add_flags(dict.fromkeys(_CALLED, "labelance decide"))
+    flags.update(dict.fromkeys(_CALLED, "labelance decide"))
     request = _Request(
         objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
         missing_labels, seed, calibrate,

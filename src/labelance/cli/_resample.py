@@ -20,11 +20,13 @@ from labelance._utils._compat import parameter_names
 from labelance._utils._messages import did_you_mean, optional_import, show_names
 from labelance.cli._console import (
     errors,
+    flags,
     long_work,
     print_json,
     print_table,
     report_kept_files,
     say,
+    use_names,
 )
 from labelance.cli._data import (
     ABOUT_IDS,
@@ -43,7 +45,6 @@ from labelance.cli._data import (
     tell_losses,
     write,
 )
-from labelance.cli._flags import add_flags, use_names
 from labelance.exceptions import InputError, LabelanceWarning, arg
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def _resample(
 
     rows = np.arange(dataset.n_samples)
     names = sampler.get_params().keys() - {"random_state"}
-    add_flags({name: f"--set {name}" for name in names})
+    flags.update({name: f"--set {name}" for name in names})
     use_names(dataset.feature_names, dataset.label_names)
     _adapt_sampler(sampler, dataset)
     with warning_with_names(dataset.Y, dataset.label_names):
