@@ -1,6 +1,6 @@
 """The errors and warnings a user may want to catch by name.
 
-Every error has three parts: the problem, what was found, and the cure.
+Every error has three parts: the problem, what was found, and the cure where it is not obvious.
 
 Examples
 --------
@@ -96,11 +96,11 @@ class LabelanceError(Exception):
         What is wrong, with the name of the parameter or column: ``"beta must be in [0, 1)"``.
     found : str
         What was found: ``"Got 2"``.
-    cure : str
-        What to do about it, as an imperative: ``"Try 0.999"``.
+    cure : str, optional
+        What to do about it, as an imperative: ``"Try 0.999"``. Empty where that is obvious.
     """
 
-    def __init__(self, problem: str, found: str, cure: str) -> None:
+    def __init__(self, problem: str, found: str, cure: str = "") -> None:
         self.parts = problem, found, cure  # with parameters to be written
         self.problem, self.found, self.cure = map(_write, self.parts)
         super().__init__(self.problem, self.found, self.cure)
@@ -110,7 +110,8 @@ class LabelanceError(Exception):
 
     def write(self, spell: Callable[[str, str], str]) -> str:
         """Return the message; ``spell`` writes a parameter and its value, which may be empty."""
-        return " ".join(f"{_write(part, spell).rstrip('.')}." for part in self.parts)
+        texts = (_write(part, spell).rstrip(". ") for part in self.parts if part)
+        return " ".join(text if text.endswith("?") else f"{text}." for text in texts)
 
 
 class InputError(LabelanceError, ValueError):

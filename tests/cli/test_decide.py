@@ -292,7 +292,7 @@ def test_a_budget_with_truth_finds_a_rule_for_other_rows(call, files, data):
         ("--truth none.csv", "File 'none.csv' does not exist"),
         ("--truth truth.csv --recall 0.9 --precision 0.9", "Got --recall and --precision"),
         ("--truth truth.csv --recall 0.9 --objective f1", "Got --recall and --objective"),
-        ("--truth truth.csv --recall 0.9 --per-row 1", "Choose one of them"),
+        ("--truth truth.csv --recall 0.9 --per-row 1", "exclude each other"),
         ("--truth truth.csv --recall 1.5", "Try --recall 0.9"),
         ("--truth truth.csv --recall 0.9 --confidence 0.9 --too-few pool", "--too-few pool holds"),
         ("--truth truth.csv --precision 0.9 --too-few pool", "refuse or never"),

@@ -294,7 +294,7 @@ def test_wrong_requests_are_one_line_that_helps(call, plan):
     for words, said in {
         ("run", "nonsense"): "Got 'nonsense'",
         ("run", plan, "--datasets", "other"): "Choose from songs",
-        ("run", plan, "--address", "tcp://a:1"): "Add --executor dask",
+        ("run", plan, "--address", "tcp://a:1"): "--address needs --executor dask",
         ("status", "nothing.store"): "nothing.store does not exist",
         ("export", "nothing.store", "-o", "x"): "nothing.store does not exist",
     }.items():

@@ -98,8 +98,7 @@ ALIKE = [
     (
         ["resample", "{folder}/max_size.csv", "--labels", "-2", "-o", "-",
          "--set", 'sampling_strategy={{"x": 9}}'],
-        "--set sampling_strategy must name labels of the data. There is no label 'x'. Correct the "
-        "name. Labels: k_neighbors, label 1.",
+        "--set sampling_strategy: there is no label 'x'. Labels: k_neighbors, label 1.",
     ),
     (["resample", "{folder}/max_size.csv", "--labels", "-2", "-o", "-"], "balance: 'label 1'."),
 ]  # fmt: skip
@@ -166,14 +165,14 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
         (["convert", "{songs}", "{folder}/x.xlsx", "--labels", "-2"], "Use CSV"),
         (
             [*RESAMPLE, "k_neighbours=3"],
-            "Its parameters are: algorithm, categorical_",
+            "Parameters: algorithm, categorical_",
         ),
         ([*RESAMPLE, "k_neighbors=many"], "'k_neighbors' parameter of MLSOL must be an int"),
         (
             [*RESAMPLE, 'sampling_strategy={{"sda": 9}}'],
-            "mean 'sad'? Correct the name. Labels: happy",
+            "Labels: happy, sad. Did you mean 'sad'?",
         ),
-        ([*RESAMPLE, "scale=minmax"], "--set scale"),
+        ([*RESAMPLE, "scale=minmax"], "The 'scale' parameter of MLSOL must be"),
         (
             ["split", "{songs}", "--labels", "-2", "--sizes", ".5,.7", "-o", "a,b", "--to", "csv"],
             "for example --sizes 0.6,0.2,0.2",

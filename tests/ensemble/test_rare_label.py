@@ -599,7 +599,7 @@ def test_a_single_column_needs_no_name_and_names_are_checked_in_three_parts(kind
     ):
         with pytest.raises(InputError, match=told) as caught:
             model.predict(X)
-        assert all(caught.value.parts)
+        assert all(caught.value.parts[:2])
 
 
 @pytest.mark.usefixtures("one_part")

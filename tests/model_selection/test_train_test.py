@@ -129,7 +129,7 @@ BAD = [
     ((Y,), {"sizes": (0.5, 0.5), "test_size": 0.5}, InputError, "Got both"),
     ((Y,), {"test_size": 0.0}, InputError, "Got 0.0. Try test_size"),
     ((Y,), {"train_size": 7}, InputError, "Got 7. Try train_size"),
-    ((Y,), {"order": 0}, InputError, "Got 0. Choose 1 or 2"),
+    ((Y,), {"order": 0}, InputError, "Got 0"),
     ((Y[:, 0],), {}, LabelFormatError, "one dimension"),
     ((np.zeros(5), Y), {}, InputError, "They have 5, 6 rows"),
     ((Y,), {"test_size": 0.1}, TooFewRowsError, "Part 2 got none"),

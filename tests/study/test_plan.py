@@ -54,7 +54,7 @@ def test_a_study_of_one_learner_leaves_out_what_is_for_others(name):
     part.check()
     assert part.cells() == [cell for cell in study.cells() if cell.learner == "MLkNN"]
     assert [part.config(c) for c in part.cells()] == [study.config(c) for c in part.cells()]
-    with pytest.raises(StudyError, match="'BR' is not one"):
+    with pytest.raises(StudyError, match="there is no part 'BR'"):
         study.only(
             learners=["MLkNN"], methods=[m.name for m in study.methods if m.learners]
         ).check()

@@ -147,7 +147,7 @@ def test_a_cell_that_cannot_be_computed_any_more_differs(folder):
 
 
 def test_wrong_questions(folder):
-    with pytest.raises(StudyError, match="'nonsense' is not one"):
+    with pytest.raises(StudyError, match="there is no part 'nonsense'"):
         verify_results(folder, datasets=["nonsense"])
     with pytest.raises(StudyError, match="sample=0"):
         verify_results(folder, sample=0)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from types import FrameType, ModuleType
 
-from labelance.exceptions import MissingDependencyError
+from labelance.exceptions import InputError, LabelanceError, MissingDependencyError
 
 # Whose lines are no user's: our own, and those of who calls us for one.
 _BETWEEN = frozenset({"labelance", "sklearn", "imblearn", "joblib", "contextlib"})
@@ -70,6 +70,28 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     by_lower = {str(name).lower(): name for name in known if len(str(name)) <= _MOST_LETTERS}
     near = get_close_matches(str(word).lower(), by_lower, n=2)
     return f"Did you mean {' or '.join(repr(by_lower[n]) for n in near)}? " if near else ""
+
+
+def unknown_name(
+    what: str,
+    name: object,
+    known: Iterable[object],
+    where: str = "",
+    error: type[LabelanceError] = InputError,
+) -> LabelanceError:
+    """Return the error for a name that is none of those that are known.
+
+    Examples
+    --------
+    >>> from labelance._utils._messages import unknown_name
+    >>> print(unknown_name("label", "sda", ["happy", "sad"], "--labels"))
+    --labels: there is no label 'sda'. Labels: happy, sad. Did you mean 'sad'?
+    """
+    known = list(known)
+    problem = f"{where}: there is no {what} {name!r}" if where else f"There is no {what} {name!r}"
+    return error(
+        problem, f"{what.capitalize()}s: {show_names(known, 40)}", did_you_mean(name, known)
+    )
 
 
 def optional_import(name: str, *, extra: str, purpose: str) -> ModuleType:

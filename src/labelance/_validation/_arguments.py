@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,7 @@ def validate_groups(
     except ValueError:  # rows of unequal length
         values = np.empty(0)
     if values.shape != (n,):
-        raise InputError(
-            problem,
-            f"{name} has shape {values.shape}, and y has {n} {of}s",
-            f"Pass one group per {of}",
-        )
+        raise InputError(problem, f"{name} has shape {values.shape}, and y has {n} {of}s")
     missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     try:
         _, group_of = np.unique(values, return_inverse=True)
@@ -64,11 +60,7 @@ def validate_weights(
     problem = f"sample_weight of {caller} must hold one number >= 0 per row"
     weight = read_weights(sample_weight, caller=caller)
     if weight.shape != (n,):
-        raise InputError(
-            problem,
-            f"sample_weight has shape {weight.shape}, and X has {n} rows",
-            "Pass one weight per row",
-        )
+        raise InputError(problem, f"sample_weight has shape {weight.shape}, and X has {n} rows")
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise InputError(
             problem,
@@ -77,13 +69,12 @@ def validate_weights(
         )
     rows = np.flatnonzero(weight)
     if len(rows) == 0:
-        raise InputError(problem, "All weights are zero", "Give at least one row a positive weight")
+        raise InputError(problem, "All weights are zero")
     if not 1 / _MOST_WEIGHT <= weight.max() <= _MOST_WEIGHT:  # products of weights are numbers, too
         raise InputError(
             f"The largest sample_weight of {caller} must be from {1 / _MOST_WEIGHT:g} to "
             f"{_MOST_WEIGHT:g}",
             f"Got {weight.max():g}",
-            "Divide the weights by their largest",
         )
     kept = weight[rows]
     return None if len(rows) == n else rows, None if (kept == 1).all() else kept
@@ -99,7 +90,6 @@ def read_weights(sample_weight: Any, *, caller: str) -> NDArray[np.float64]:
         raise InputError(
             f"sample_weight of {caller} must hold one number >= 0 per row",
             f"It does not hold numbers ({problem})",
-            "Pass one number per row",
         ) from problem
 
 
@@ -111,7 +101,6 @@ def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, .
         raise InputError(
             f"{caller} needs {n_labels} different label names",
             f"Got {len(names)} names, {n_different} of them different",
-            "Pass one name per column of y, in the same order",
         )
     return names
 
@@ -119,22 +108,8 @@ def check_label_names(names: Any, n_labels: int, *, caller: str) -> tuple[Any, .
 def check_positive(name: str, value: Any, *, caller: str) -> int:
     """Return the parameter ``name`` if it is an integer of at least 1."""
     if not is_integer(value) or value < 1:
-        raise InputError(
-            f"{arg(name)} of {caller} must be an integer >= 1",
-            f"Got {value!r}",
-            f"Try {arg(name, 5)}",
-        )
+        raise InputError(f"{arg(name)} of {caller} must be an integer >= 1", f"Got {value!r}")
     return int(value)
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise unless the parameter ``name`` is one of some words."""
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(
-            f"{arg(name)} must be one of {', '.join(map(repr, choices))}",
-            f"Got {value!r}",
-            f"{did_you_mean(str(value), choices)}Choose one of them",
-        )
 
 
 def is_integer(value: Any) -> bool:
@@ -142,15 +117,24 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def check_choice(
+    name: str, value: Any, choices: Collection[str | None], *, caller: str = ""
+) -> None:
+    """Raise unless the parameter ``name`` is one of some strings, or None where that is one."""
+    if not isinstance(value, str | None) or value not in choices:
+        raise InputError(
+            f"{arg(name)}{' of ' * bool(caller)}{caller} must be one of "
+            + ", ".join(map(repr, choices)),
+            f"Got {value!r:.50}",
+            did_you_mean(value, choices),
+        )
+
+
 def check_probability(name: str, value: Any) -> None:
     """Raise unless the parameter ``name`` lies between 0 and 1."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
-        raise InputError(
-            f"{arg(name)} must be a number between 0 and 1",
-            f"Got {value!r}",
-            f"Try {arg(name, 0.9)}",
-        )
+        raise InputError(f"{arg(name)} must be a number between 0 and 1", f"Got {value!r}")
 
 
 def warn_of_other_index(

@@ -17,7 +17,7 @@ from labelance._arrays._columns import (
 )
 from labelance._arrays._containers import stored_values
 from labelance._arrays._open import Container, has_sparse_rows
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance.exceptions import COLUMN, InputError, arg
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
@@ -49,7 +49,6 @@ def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
         raise InputError(
             f"{arg('categorical_features')} as a mask must have one entry per column of X",
             f"The mask has shape {mask.shape}, and X has {d} columns",
-            "Pass a mask of the right length, or column numbers or names",
         )
     return mask
 
@@ -72,16 +71,10 @@ def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) ->
         raise InputError(
             f"{arg('categorical_features')} can hold column names only if X is a data frame",
             "X has no column names",
-            "Pass column numbers or a boolean mask",
         )
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise InputError(
-            f"{arg('categorical_features')} must name columns of X",
-            f"X has no column {name_columns(range(len(unknown)), tuple(unknown))}",
-            f"{did_you_mean(unknown[0], names)}Correct the names, or remove those that X does "
-            "not have",
-        )
+        raise unknown_name("column", unknown[0], names, arg("categorical_features"))
     return np.isin(np.asarray(names, dtype=object), wanted)
 
 

@@ -191,7 +191,6 @@ class ColumnGroups:
             raise InputError(
                 f"{caller} was fitted with a table",
                 f"X is a single column of {_THINGS[source.form(name)]}",
-                "Pass rows with the same columns as in fit",
             )
         for name in source.names:
             form = source.form(name)
@@ -217,21 +216,18 @@ class ColumnGroups:
                 f"{caller} was fitted with {fitted}",
                 f"X is a {type(X).__name__}"
                 + ("" if source is None else f" of {plural(len(source.names), 'column')}"),
-                "Pass X in the form that it had in fit",
             )
         missing = [name for name in known if name not in source.names]
         if missing:
             raise InputError(
                 f"{caller} was fitted with columns that X does not have: {_quote(missing)}",
                 f"X has {_quote(source.names)}",
-                "Pass the same columns as in fit",
             )
         new = [name for name in source.names if name not in known and name not in self.omitted]
         if new:
             raise InputError(
                 f"{caller} was fitted without columns that X has: {_quote(new)}",
                 f"{new[0]!r} holds {_THINGS[source.form(new[0])]}",
-                "Drop them, or fit the model with them",
             )
         return source, {name: name for name in known}
 
@@ -250,7 +246,6 @@ def _check_same(
             raise InputError(
                 f"{caller} was fitted with {_THINGS[form]} in column {name!r}",
                 f"X has {_THINGS[here]} there",
-                "Pass the column as in fit",
             )
 
 
@@ -412,19 +407,15 @@ class VectorColumn:
         if (lengths != self.length).any():
             row = int(np.flatnonzero(lengths != self.length)[0])
             found = "no vector" if lengths[row] < 0 else f"a vector of {lengths[row]}"
-            raise InputError(problem, f"Row {row} has {found}", "Embed all rows by the same model")
+            raise InputError(problem, f"Row {row} has {found}")
         if not self.length:
-            raise InputError(problem, "They are empty", "Drop the column")
+            raise InputError(problem, "They are empty")
         with np.errstate(over="ignore"):
             rows = np.stack([np.asarray(cell, dtype=np.float32) for cell in cells])
         strange = ~np.isfinite(rows).all(axis=1)
         if strange.any():
             row = int(np.flatnonzero(strange)[0])
-            raise InputError(
-                problem,
-                f"Row {row} has NaN or infinity, or a number beyond float32",
-                "Embed the row again, or drop it",
-            )
+            raise InputError(problem, f"Row {row} has NaN or infinity, or a number beyond float32")
         return rows
 
     def summary(self) -> str:

@@ -163,7 +163,6 @@ def validate_data(
         raise InputError(
             f"{caller} needs X and y with the same number of rows",
             f"X has {n} rows and y has {m} (inconsistent numbers of samples)",
-            "Select the same rows in both",
         )
     warn_of_other_index(X, y, ("X", "y"))
     return Data(features, labels)

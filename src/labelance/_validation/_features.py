@@ -194,7 +194,6 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
             f"X has {container.shape[1]} features, but {caller} is expecting "
             f"{schema.n_features} features as input",
             f"Got X of shape {tuple(container.shape)}",
-            "Pass the same columns as in fit",
         )
     values = container.clean()
     _check_finite(values, container.names, caller)
@@ -233,7 +232,6 @@ def _check_no_new_categories(schema: Schema, container: Container, caller: str) 
         raise InputError(
             f"{caller} was fitted with numbers in columns {name_columns(new, schema.names)}",
             "X has strings or categories there",
-            "Pass numbers, as in fit",
         )
 
 
@@ -243,7 +241,6 @@ def _check_finite(values: Any, names: tuple[Any, ...] | None, caller: str) -> No
         raise InputError(
             f"{caller} needs finite numbers in X",
             f"X has infinity (inf) in columns {name_columns(columns, names)}",
-            "Replace infinity with a large finite number, or drop these rows",
         )
 
 
@@ -276,7 +273,6 @@ def check_not_empty(shape: tuple[int, int], caller: str, role: str) -> None:
         raise InputError(
             f"{caller} needs at least one row and one column in {role}",
             f"Found array with 0 {thing} (shape={shape}) while a minimum of 1 is required",
-            f"Check how {role} was selected",
         )
 
 

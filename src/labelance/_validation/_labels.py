@@ -210,7 +210,6 @@ def check_some_known(labels: Labels, caller: str) -> None:
         raise LabelFormatError(
             f"{caller} needs known values for every label",
             f"No row of labels {name_columns(nothing, labels.names, LABEL)} is known",
-            "Drop these columns of y",
         )
 
 
@@ -256,9 +255,7 @@ def _check_no_flat_labels(Y: Any, caller: str) -> None:
     )
     if Y is None:
         raise LabelFormatError(
-            f"{caller} requires y to be passed, but the target y is None",
-            "Got y=None",
-            "Pass the labels",
+            f"{caller} requires y to be passed, but the target y is None", "Got y=None"
         )
     if find_label_sets(Y) is not None:
         return

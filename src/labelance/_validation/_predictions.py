@@ -121,7 +121,6 @@ def validate_score_table(
         raise InputError(
             f"{caller} needs one score for each of {n_labels} labels",
             f"The scores have shape {container.shape}",
-            "Pass an array of shape (n_rows, n_labels)",
         )
     if names is not None and container.names is not None and container.names != names:
         raise InputError(
@@ -171,7 +170,6 @@ def _check_no_strange_scores(values: NDArray[np.floating], caller: str) -> None:
         raise InputError(
             f"{caller} needs finite scores",
             f"{np.count_nonzero(~np.isfinite(values))} scores are NaN or infinite",
-            "Replace them with finite numbers that rank these cells as you want",
         )
 
 
@@ -179,9 +177,7 @@ def _check_no_strange_blocks(values: Any, caller: str) -> None:
     columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
     if len(columns):
         raise InputError(
-            f"{caller} needs finite scores",
-            f"Scores of {len(columns)} labels are NaN or infinite",
-            "Replace them with finite numbers that rank these cells as you want",
+            f"{caller} needs finite scores", f"Scores of {len(columns)} labels are NaN or infinite"
         )
 
 
@@ -192,7 +188,6 @@ def check_k(k: Any, *, n_labels: int, caller: str) -> int:
     raise InputError(
         f"k of {caller} must be an integer from 1 to {n_labels}, the number of labels",
         f"Got k={k!r}",
-        f"Try k={min(5, n_labels)}",
     )
 
 
@@ -229,7 +224,6 @@ def _check_match(true: Labels, container: Container, *, what: str, caller: str) 
         raise InputError(
             f"y_true and {what} must have the same shape",
             f"Got shapes {true.Y.shape} and {container.shape}",
-            "Pass the same rows and labels in both, with labels as columns",
         )
     both_named = true.names is not None and container.names is not None
     if both_named and true.names != container.names:

@@ -22,6 +22,7 @@ from labelance._progress import is_interactive, loop, show_progress
 from labelance._utils._notebook import draw_result
 from labelance._utils._random import as_generator
 from labelance._utils._threads import check_n_jobs
+from labelance._validation._arguments import check_choice
 from labelance._validation._categorical import name_columns
 from labelance._validation._data import Data
 from labelance.advice._code import write_expression, write_imports
@@ -452,12 +453,7 @@ def _run(
 
 
 def _check_known(measure: Any, budget: Any) -> None:
-    if measure not in MEASURES:
-        raise InputError(
-            f"{arg('measure')} must be one of {MEASURES}",
-            f"Got {measure!r}",
-            f"Try {arg('measure', MEASURES[0])}",
-        )
+    check_choice("measure", measure, MEASURES)
     if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
             f"{arg('budget')} must be a number of seconds > 0",
@@ -495,14 +491,12 @@ def _check_judgeable(data: Data) -> None:
         raise TooFewRowsError(
             f"advise needs a label that at least {FOLDS} rows have and at least {FOLDS} rows lack",
             f"No label has both among {data.n_samples} rows",
-            "Pass more rows, or only the labels that matter",
         )
     seldom = np.flatnonzero(data.labels.n_known < FOLDS)
     if data.unknown is not None and len(seldom):
         raise TooFewRowsError(
             f"advise needs labels that are known in at least {FOLDS} rows",
             f"Fewer are known of labels {name_columns(seldom, data.labels.names, LABEL)}",
-            "Drop these columns of y",
         )
 
 

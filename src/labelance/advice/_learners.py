@@ -326,8 +326,4 @@ def check_for_trees(data: Data) -> None:
     cells = stored_values(data.X)
     largest = max(np.nanmax(cells, initial=0.0), -np.nanmin(cells, initial=0.0))
     if largest > np.finfo(np.float32).max:
-        raise InputError(
-            "The forests of advise need numbers up to 3.4e38",
-            "X has larger numbers",
-            "Scale X down, or pass an estimator that accepts them",
-        )
+        raise InputError("The forests of advise need numbers up to 3.4e38", "X has larger numbers")

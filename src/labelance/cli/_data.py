@@ -421,6 +421,11 @@ def _parse_labels(text: str | None) -> Any:
     return split_names(text)
 
 
+def check_is_file(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"File {str(path)!r} does not exist", f"The folder here is {Path.cwd()}")
+
+
 def check_free(path: Path, force: bool) -> None:
     """Refuse a place that cannot be written to, or a file that exists, before any work is done."""
     if str(path) == STREAM:
@@ -430,7 +435,6 @@ def check_free(path: Path, force: bool) -> None:
         raise InputError(
             "The output must be a file in a writable folder",
             f"{path} is a folder" if path.is_dir() else f"{folder} is not a folder",
-            "Create the folder first, or choose another file",
         )
     keep_files(path, force)
 

@@ -225,7 +225,6 @@ def _check_request(
         raise InputError(
             "--recall, --precision, a budget and --objective exclude each other",
             f"Got {' and '.join(both)}",
-            "Choose one of them",
         )
     if truth is None and not budgets:
         raise InputError(
@@ -236,12 +235,11 @@ def _check_request(
     for flag in others:
         partner = "--per-row" if flag == "--exactly" else "--recall or --precision"
         if not (request.given("per_row") if flag == "--exactly" else guarantees):
-            raise InputError(f"{flag} needs {partner}", f"Got {flag} alone", f"Add {partner}")
+            raise InputError(f"{flag} needs {partner}", f"Got {flag} alone")
     if request.precision is not None and request.too_few in ("always", "pool"):
         raise InputError(
             "With --precision, --too-few must be refuse or never",
             f"Got --too-few {request.too_few}",
-            "Choose one of the two",
         )
     if apply is not None and (truth is None or output is None):
         raise InputError(
@@ -265,7 +263,6 @@ def _check_request(
         raise InputError(
             "Decisions and thresholds need a file each",
             f"Got -o {output} and --thresholds {thresholds}",
-            "Name different files",
         )
 
 
@@ -273,9 +270,7 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
     batch = request.given("per_label", "total")
     if request.objective in ("gmean", "micromacro"):
         raise InputError(
-            "With a budget, --objective must be f1 or balanced_accuracy",
-            f"Got {request.objective}",
-            "Choose one of the two",
+            "With a budget, --objective must be f1 or balanced_accuracy", f"Got {request.objective}"
         )
     if batch and truth is not None and not request.calibrate:
         raise InputError(

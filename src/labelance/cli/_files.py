@@ -171,22 +171,13 @@ def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
         ) from None
     files = [Path(name.strip()) for name in output.split(",")]
     if Path(STREAM) in files:
-        raise InputError(
-            "The parts of a split must go to files",
-            "-o is -, standard output",
-            "Name a file for every part",
-        )
+        raise InputError("The parts of a split must go to files", "-o is -, standard output")
     if len(set(files)) < len(files):
-        raise InputError(
-            "Every part of a split needs its own file",
-            "A file is named twice",
-            "Name different files",
-        )
+        raise InputError("Every part of a split needs its own file", "A file is named twice")
     if len(files) != len(shares):
         raise InputError(
             "Every part of a split needs its own file",
             f"Got {len(shares)} parts and {len(files)} files",
-            "Name as many files with -o as --sizes has numbers",
         )
     return shares, files
 

@@ -14,13 +14,20 @@ import typer
 
 import labelance
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import did_you_mean, optional_import, plural, show_names
+from labelance._utils._messages import (
+    did_you_mean,
+    optional_import,
+    plural,
+    show_names,
+    unknown_name,
+)
 from labelance.cli._console import errors, long_work, print_json, report_kept_files, say
 from labelance.cli._data import (
     ForceOption,
     JsonOption,
     Source,
     check_free,
+    check_is_file,
     join_vectors,
     option,
     reads_data,
@@ -248,12 +255,7 @@ def _open_model(path: Path) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if not path.is_file():
-        raise InputError(
-            f"File {str(path)!r} does not exist",
-            "MODEL is a file of labelance fit",
-            "Check the path",
-        )
+    check_is_file(path)
     try:
         named = skops_io.get_untrusted_types(file=path)
     except (BadZipFile, KeyError, ValueError, TypeError) as problem:
@@ -275,11 +277,7 @@ def _open_model(path: Path) -> Any:
     except (NotFittedError, TypeError):
         model = None
     if not hasattr(model, "predict"):
-        raise InputError(
-            "MODEL must hold a fitted classifier",
-            f"{path} holds something else",
-            "Write it with labelance fit",
-        )
+        raise InputError("MODEL must hold a fitted classifier", f"{path} holds something else")
     return model
 
 
@@ -322,7 +320,6 @@ def load_rows(source: Source) -> Rows:
             "A model needs columns to learn from",
             f"{source.data} has {show_names(kinds) or 'labels alone'}"
             + (", ids or dates" if kinds else ""),
-            "Add texts, numbers or categories",
         )
     kept = [j for j, name in enumerate(kinds) if name not in left_out]
     forms = {"numbers": "number", "words": "category", "missing": "number", "other": "category"}
@@ -364,10 +361,7 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
     from labelance.datasets.formats._parquet import read_vectors
     from labelance.datasets.formats._read_write import find_format
 
-    if not path.is_file():
-        raise InputError(
-            f"File {str(path)!r} does not exist", "labelance predict reads files", "Check the path"
-        )
+    check_is_file(path)
     kind = find_format(path, None)
     if kind in ("npz", "libsvm"):
         options = {"n_features": model.n_features_in_} if kind == "libsvm" else {}
@@ -463,11 +457,7 @@ def _find_id(table: Any, names: list[str], wanted: str | None) -> str | None:
     if wanted is not None:
         if wanted in table.names:
             return wanted
-        raise InputError(
-            "--id must name a column",
-            f"{table.file.path} has no column {wanted!r}",
-            f"{did_you_mean(wanted, table.names)}Columns: {show_names(table.names)}",
-        )
+        raise unknown_name("column", wanted, table.names, f"--id of {table.file.path}")
     from labelance._arrays._words import find_kind
 
     n_rows = table.cells.shape[0]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import labelance
 from labelance._utils._compat import parameter_names
-from labelance._utils._messages import did_you_mean, optional_import, show_names
+from labelance._utils._messages import optional_import, show_names, unknown_name
 from labelance.cli._console import (
     errors,
     flags,
@@ -164,11 +164,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
     """Make a sampler from its name and name=value texts."""
     known = {name.lower(): kind for name, kind in labelance.sampling.all_samplers().items()}
     if method.lower() not in known:
-        raise InputError(
-            "--method must name a sampler",
-            f"There is no sampler {method!r}",
-            f"{did_you_mean(method, known)}Choose from: {', '.join(sorted(known))}",
-        )
+        raise unknown_name("sampler", method, sorted(known), "--method")
     kind = known[method.lower()]
     names = sorted(kind().get_params())
     options = {"random_state": seed} if "random_state" in names else {}
@@ -181,11 +177,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
                 "Write for example --set k_neighbors=7",
             )
         if name not in names:
-            raise InputError(
-                f"{kind.__name__} has no parameter {name!r}",
-                f"Its parameters are: {', '.join(names)}",
-                f"{did_you_mean(name, names)}Correct the name",
-            )
+            raise unknown_name("parameter", name, names, kind.__name__)
         second = re.search(r",\s*(\w+)=", text)
         if second and second[1] in names:
             raise InputError(
@@ -306,11 +298,7 @@ def _adapt_sampler(
 def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
     for name in strategy:
         if isinstance(name, str) and name not in number:
-            raise InputError(
-                f"{arg('sampling_strategy')} must name labels of the data",
-                f"There is no label {name!r}",
-                f"{did_you_mean(name, number)}Correct the name. Labels: {show_names(number)}",
-            )
+            raise unknown_name("label", name, number, arg("sampling_strategy"))
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:
@@ -416,11 +404,7 @@ def _learners() -> dict[str, Any]:
 def _print_one(name: str, *, as_json: bool) -> None:
     known = {key.lower(): kind for key, kind in (_samplers() | _learners()).items()}
     if name.lower() not in known:
-        raise InputError(
-            "The name must be that of a sampler or learner",
-            f"There is none called {name!r}",
-            f"{did_you_mean(name, known)}Choose from: {', '.join(sorted(known))}",
-        )
+        raise unknown_name("method", name, sorted(known))
     kind = known[name.lower()]
     doc = getdoc(kind)
     if as_json:

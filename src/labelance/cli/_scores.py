@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ import numpy as np
 
 import labelance
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import did_you_mean, optional_import, show_names
+from labelance._utils._messages import did_you_mean, optional_import, show_names, unknown_name
 from labelance.cli._console import errors, say
+from labelance.cli._data import check_is_file
 from labelance.exceptions import DataFileError, InputError
 
 _KINDS = {
@@ -60,11 +60,7 @@ def find_labels(scores: LabelColumns, wanted: str) -> list[int]:
     patterns = [wanted] if wanted in scores.header else [word.strip() for word in wanted.split(",")]
     for pattern in patterns:
         if not any(matches_pattern(name, pattern) for name in scores.header):
-            raise InputError(
-                "--labels must name labels of SCORES",
-                f"{scores.path} has no label {pattern!r}",
-                f"{did_you_mean(pattern, scores.header)}Labels: {show_names(scores.header)}",
-            )
+            raise unknown_name("label", pattern, scores.header, f"--labels of {scores.path}")
     fits = [any(matches_pattern(name, pattern) for pattern in patterns) for name in scores.header]
     return np.flatnonzero(fits).tolist()
 
@@ -141,7 +137,6 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
         raise InputError(
             "The scores and --truth must have the same rows and labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(found)}",
-            "Pass files with the same rows and labels, or with ids in both",
         )
     stored = found.cells if isinstance(found.cells, np.ndarray) else found.cells.data
     if missing == "error" and np.isnan(stored).any():
@@ -160,7 +155,6 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
         raise InputError(
             "--apply needs scores of the same labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}",
-            "Pass the scores of the same model",
         )
     if other.names and scores.names:
         _match_names(path, other.names, scores)
@@ -170,11 +164,7 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
 def check_suffix(path: Path) -> None:
     """Raise for a file of decisions of another kind than those that are written."""
     if _KINDS.get(path.suffix.lower(), "npy") == "npy":
-        raise InputError(
-            "Decisions can be written as CSV, TSV, Parquet or NPZ",
-            f"Got -o {path}",
-            "Use for example -o decisions.csv",
-        )
+        raise InputError("Decisions can be written as CSV, TSV, Parquet or NPZ", f"Got -o {path}")
 
 
 def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
@@ -190,20 +180,24 @@ def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]
         if kind == "npz":
             _write_npz(temporary, y, rows, names)
         elif kind == "parquet":
-            _write_parquet(temporary, y, rows, names)
+            _make_frame(y, rows, names).to_parquet(temporary, index=False)
         else:
+            options = {"sep": "\t" if kind == "tsv" else ",", "lineterminator": "\r\n"}
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, delimiter="\t" if kind == "tsv" else ",")
-                writer.writerow(names if rows.ids is None else [rows.id_name, *names])
-                writer.writerows(_lines(y, rows.ids))
+                for start in range(0, y.shape[0], _BLOCK):  # of a sparse table, dense at a time
+                    block = slice(start, start + _BLOCK)
+                    part = replace(rows, ids=rows.ids and rows.ids[block])
+                    frame = _make_frame(y[block], part, names)
+                    frame.to_csv(file, index=False, header=not start, **options)
 
 
-def _lines(y: Any, ids: list[str] | None) -> Iterator[list[Any]]:
-    """Yield rows of decisions; only a block of a sparse table is dense at a time."""
-    for start in range(0, y.shape[0], _BLOCK):
-        block = y[start : start + _BLOCK]
-        lines = (block if isinstance(block, np.ndarray) else block.toarray()).tolist()
-        yield from lines if ids is None else ([one, *line] for one, line in zip(ids[start:], lines))
+def _make_frame(y: Any, rows: LabelColumns, names: Sequence[str]) -> Any:
+    pandas = optional_import("pandas", extra="data", purpose="Writing tables")
+    y = y if isinstance(y, np.ndarray) else y.toarray()
+    frame = pandas.DataFrame(_narrow(y), columns=list(names))
+    if rows.ids is not None:
+        frame.insert(0, rows.id_name, rows.ids)
+    return frame
 
 
 def _narrow(cells: Any) -> Any:
@@ -223,25 +217,10 @@ def _write_npz(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> 
     np.savez_compressed(path, **arrays)
 
 
-def _write_parquet(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> None:
-    pyarrow = optional_import("pyarrow", extra="data", purpose="Writing Parquet")
-    parquet = optional_import("pyarrow.parquet", extra="data", purpose="Writing Parquet")
-    by_column = y if isinstance(y, np.ndarray) else y.tocsc()
-    columns = {} if rows.ids is None else {rows.id_name: pyarrow.array(rows.ids)}
-    for j, name in enumerate(names):
-        column = by_column[:, [j]]
-        column = column if isinstance(column, np.ndarray) else column.toarray()
-        columns[name] = pyarrow.array(_narrow(column.ravel()))
-    parquet.write_table(pyarrow.table(columns), path)
-
-
 def _find_kind(path: Path) -> str:
     from labelance.datasets.formats._compression import is_compressed, strip_suffix
 
-    if not path.is_file():
-        raise InputError(
-            f"File {str(path)!r} does not exist", "labelance decide reads files", "Check the path"
-        )
+    check_is_file(path)
     kind = _KINDS.get(strip_suffix(path).suffix.lower())
     if kind is None or (is_compressed(path) and kind not in ("csv", "tsv")):
         raise InputError(
@@ -282,12 +261,7 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
     if wanted is not None:
         if wanted in table.names:
             return int(table.names.index(wanted))
-        near = did_you_mean(wanted, table.names)
-        raise InputError(
-            "--id must name a column",
-            f"{path} has no column {wanted!r}",
-            f"{near}Columns: {show_names(table.names)}",
-        )
+        raise unknown_name("column", wanted, table.names, f"--id of {path}")
     columns = [
         j
         for j, (name, values) in enumerate(zip(table.names, table.categories))
@@ -367,7 +341,6 @@ def read_ids(table: Any, kind: str, column: int) -> list[str]:
         raise InputError(
             "Ids must be strings, or integers below 2**53",
             f"{table.file.path} has other values in {table.names[column]!r}",
-            "Save the ids as text",
         )
     return [f"{number:.17g}" for number in cells]
 
@@ -386,9 +359,7 @@ def _check_header(path: Path, names: tuple[str, ...]) -> None:
     """Raise where the first row was taken for names; pandas numbers columns from 0."""
     if not names:
         raise InputError(
-            f"{path} has no score columns",
-            "A file needs one column of scores per label",
-            "Add the scores",
+            f"{path} has no score columns", "A file needs one column of scores per label"
         )
     if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
         raise InputError(
@@ -413,7 +384,6 @@ def _check_finite(scores: LabelColumns) -> None:
         f"Every cell of {scores.path} must hold a finite score",
         f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1}, "
         f"label {scores.header[label]!r}",
-        "Score these rows again, or remove them from all files",
     )
 
 
@@ -474,13 +444,11 @@ def _check_table(found: LabelColumns) -> LabelColumns:
             f"{found.path} must hold a numeric table of rows x labels, with matching names and ids",
             f"It has shape {cells.shape} and type {cells.dtype}, {len(names or ())} names and "
             f"{len(ids or ())} ids",
-            "Save one number per row and label",
         )
     if names and len(set(names)) < len(names):
         raise InputError(
             f"The labels of {found.path} must have unique names",
             f"{Counter(names).most_common(1)[0][0]!r} is repeated",
-            "Rename one of them",
         )
     return replace(found, cells=cells.astype(float)) if cells.dtype.kind == "b" else found
 
@@ -502,7 +470,6 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
             f"{path} must have the labels in the order of {scores.path}: "
             f"{show_names(scores.header, 5)}",
             f"Its order is {show_names([names[j] for j in sorted(places)], 5)}",
-            "Reorder the columns of one of the files",
         )
     wanted = set(scores.header)
     others = [name for name in names if name not in wanted]

@@ -343,9 +343,7 @@ def report(
 ) -> None:
     """Write tables, statistics and figures of the results."""
     if str(output) == "-":
-        raise InputError(
-            "A report must be a file or a folder", "Got -o -", "Use for example -o study.html"
-        )
+        raise InputError("A report must be a file or a folder", "Got -o -")
     keep_files(output, force)
     where = _write_report(results, output, title=title, study=study, compare=compare)
     say(f"{where}: written")

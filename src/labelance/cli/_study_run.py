@@ -123,9 +123,7 @@ def run(
     Stop it with Ctrl-C or SIGTERM whenever you like. Several runners may share a store.
     """
     if address is not None and executor != "dask":
-        raise StudyError(
-            "--address needs --executor dask", f"Got --executor {executor}", "Add --executor dask"
-        )
+        raise StudyError("--address needs --executor dask", f"Got --executor {executor}")
     find_classes_here()
     study = _open_plan(plan, datasets).only(
         learners=split_names(learners), methods=split_names(methods), repeats=repeats

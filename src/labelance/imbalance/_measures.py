@@ -314,7 +314,6 @@ def count_features(X: Any, n_rows: int, *, caller: str) -> int:
         raise InputError(
             f"{caller} needs the number of features, or X with the {n_rows} rows of y",
             f"X has shape {tuple(shape)}",
-            "Pass the X that belongs to this y",
         )
     return int(shape[1])
 

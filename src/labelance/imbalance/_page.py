@@ -160,13 +160,11 @@ def _check_no_other_labels(profiles: list[ProfileValues]) -> None:
         raise InputError(
             "A page needs the same labels before and after",
             f"Got {before.n_labels} labels before and {after.n_labels} after, or other names",
-            "Pass profiles of the input and the output of one sampler",
         )
     if before.n_features != after.n_features:
         raise InputError(
             "A page needs the same features before and after",
             f"Got {before.n_features} features before and {after.n_features} after",
-            "Pass profiles of the input and the output of one sampler",
         )
 
 

@@ -361,11 +361,7 @@ def _check_feature_names(
         return None
     names = tuple(names)
     if len(names) != n_features:
-        raise InputError(
-            f"profile needs {n_features} feature names",
-            f"Got {len(names)}",
-            "Pass one name per column of X, in the same order",
-        )
+        raise InputError(f"profile needs {n_features} feature names", f"Got {len(names)}")
     return names
 
 

@@ -169,9 +169,7 @@ class PerLabel(BaseMultiLabelClassifier):
         caller, first = type(sampler).__name__, fitted[refused[0]].refusal
         if not any(label.sampled for label in fitted):
             raise NothingToSampleError(
-                f"{caller} in PerLabel cannot resample any label",
-                f'The first error was "{first}"',
-                "Change its parameters, such as the number of neighbors, or choose another sampler",
+                f"{caller} in PerLabel cannot resample any label", f'The first error was "{first}"'
             )
         warn_user(
             f"{caller} refused {len(refused)} of {len(fitted)} labels, which learn from the rows "

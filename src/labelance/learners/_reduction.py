@@ -255,7 +255,6 @@ def _check_no_long_codes(n_problems: int, k: int) -> None:
         raise InputError(
             "There are more labelsets than 62 bits can number",
             f"There are {n_problems} subsets of {k} labels",
-            "Use smaller subsets (labelset_size)",
         )
 
 

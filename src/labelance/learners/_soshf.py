@@ -398,5 +398,4 @@ def _check_not_huge(X: Any) -> None:
         raise InputError(
             f"SOSHF needs numbers up to {_LARGEST:g} in X, since it squares them",
             f"X holds {largest:g}",
-            "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
         )

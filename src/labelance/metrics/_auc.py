@@ -218,7 +218,6 @@ def _settle(
         raise InputError(
             f'undefined of {caller} must be "skip", "nan" or a number',
             f"Got undefined={undefined!r}",
-            "Choose one of these",
         )
     if average is None:
         return of_labels

@@ -10,9 +10,8 @@ from scipy.stats import rankdata
 
 from labelance._arrays._cells import iterate_columns
 from labelance._arrays._containers import column_counts
-from labelance._validation._arguments import check_positive
+from labelance._validation._arguments import check_choice, check_positive
 from labelance._validation._predictions import check_average, validate_scores
-from labelance.exceptions import InputError
 from labelance.metrics._classification import mean_of_defined
 
 Values = NDArray[np.float64]
@@ -82,12 +81,7 @@ def calibration_bins(
 
 def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
     check_positive("n_bins", n_bins, caller=caller)
-    if strategy not in ("uniform", "quantile"):
-        raise InputError(
-            f'strategy of {caller} must be "uniform" or "quantile"',
-            f"Got {strategy!r}",
-            "Choose one of the two",
-        )
+    check_choice("strategy", strategy, ("uniform", "quantile"), caller=caller)
 
 
 def bin_scores(

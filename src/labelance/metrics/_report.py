@@ -273,7 +273,6 @@ def _count_train(
         raise InputError(
             f"y_train of {caller} must have the labels of y_true",
             f"y_true has {n_labels} labels, and y_train has {seen.Y.shape[1]}",
-            "Pass the same labels in the same order",
         )
     if names is None or seen.names is None or seen.names == names:
         return counts

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance.exceptions import InputError
 from labelance.metrics._auc import macro_auc_pr, macro_auc_roc
 from labelance.metrics._calibration import macro_brier_loss, macro_calibration_error
@@ -210,11 +210,7 @@ def get_label_scorer(name: str, **options: Any) -> LabelScorer:
     try:
         scorer = SCORERS[name]
     except (KeyError, TypeError):  # a list of names cannot be looked up
-        raise InputError(
-            f"There is no scorer {name!r}",
-            f"Scorers: {', '.join(SCORERS)}",
-            f"{did_you_mean(name, SCORERS)}Choose one of them",
-        ) from None
+        raise unknown_name("scorer", name, SCORERS) from None
     return LabelScorer(scorer.metric, scorer.response, scorer.sign, {**scorer.options, **options})
 
 

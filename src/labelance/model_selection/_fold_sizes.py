@@ -19,16 +19,11 @@ ROUNDING = Fraction(2, FINEST)
 def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -> Integers:
     """Return the weights of ``n_splits`` equal folds, if ``n`` rows or groups are enough."""
     if not is_whole(n_splits) or n_splits < 2:
-        raise InputError(
-            f"n_splits of {caller} must be an integer >= 2",
-            f"Got {n_splits!r}",
-            "Try n_splits=5",
-        )
+        raise InputError(f"n_splits of {caller} must be an integer >= 2", f"Got {n_splits!r}")
     if n_splits > n:
         raise TooFewRowsError(
             f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}",
             f"There are only {n} {things}",
-            f"Lower n_splits to at most {n}",
         )
     return np.ones(int(n_splits), dtype=np.int64)
 
@@ -86,7 +81,6 @@ def train_test_weights(train_size: Any, test_size: Any, n: int, *, default: floa
         raise InputError(
             f"train_size and test_size must not exceed {n} rows together",
             f"Got train_size={train_size!r} and test_size={test_size!r}",
-            "Lower one, or pass only one of them",
         )
     return _whole_numbers([train, test] + ([rest] if rest > ROUNDING else []))
 
@@ -108,7 +102,6 @@ def _checked(name: str, size: Any, n: int) -> Fraction:
         raise InputError(
             f"{name} must be a share between 0 and 1, or a number of rows from 1 to {n - 1}",
             f"Got {size!r}",
-            f"Try {name}=0.25",
         )
     return _share(size, total)
 

@@ -121,7 +121,6 @@ def examples_distribution(folds: Any, *, sizes: Sequence[Any] | None = None) -> 
         raise InputError(
             "examples_distribution needs one size per fold",
             f"Got {len(got)} folds and {len(weights)} sizes",
-            "Pass as many sizes as folds",
         )
     return float(np.abs(got - got.sum() * weights / weights.sum()).mean())
 
@@ -156,7 +155,6 @@ def _membership(folds: Any, n: int) -> csr_array:
             f"Every fold must hold row numbers from 0 to {n - 1}",
             f"The folds have {min(lengths)} to {max(lengths)} rows, numbered {rows.min()} to "
             f"{rows.max()}",
-            "Pass the fold of every row, or the rows of every fold",
         )
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     return csr_array((np.ones(len(rows), dtype=np.int64), rows, indptr), shape=(len(listed), n))

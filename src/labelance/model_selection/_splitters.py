@@ -440,11 +440,7 @@ def multilabel_train_test_split(
     (12, 4, 4)
     """
     if not arrays:
-        raise InputError(
-            f"{_WHO} needs at least one array",
-            "Got none",
-            "Call it as multilabel_train_test_split(X, y)",
-        )
+        raise InputError(f"{_WHO} needs at least one array", "Got none")
     Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, caller=_WHO)
     n = Y.shape[0]
     _check_no_other_lengths(arrays, n)
@@ -463,11 +459,7 @@ def _weights(
     if sizes is None:
         return train_test_weights(train_size, test_size, n, default=0.25), 2
     if train_size is not None or test_size is not None:
-        raise InputError(
-            f"{_WHO} takes sizes, or train_size and test_size",
-            "Got both",
-            "Remove one of them",
-        )
+        raise InputError(f"{_WHO} takes sizes, or train_size and test_size", "Got both")
     weights = part_weights(sizes, n)
     return weights, len(weights)
 
@@ -478,7 +470,6 @@ def _check_no_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
         raise InputError(
             f"{_WHO} needs arrays with {n} rows, like the labels",
             f"They have {', '.join(map(str, lengths))} rows",
-            "Select the same rows in all of them",
         )
 
 
@@ -515,9 +506,7 @@ def validate_stratified(Y: Any, *, order: Any, caller: str) -> csr_array:
     """Return the labels to stratify on, if the order is one we know."""
     if order not in (1, 2):
         raise InputError(
-            f"order of {caller} must be 1 (labels) or 2 (pairs of labels)",
-            f"Got {order!r}",
-            "Choose 1 or 2",
+            f"order of {caller} must be 1 (labels) or 2 (pairs of labels)", f"Got {order!r}"
         )
     pairs = "order=2 balances pairs of labels; order=1 does without"
     labels = validate_labels(Y, caller=caller, needs_all=None if order == 1 else pairs)

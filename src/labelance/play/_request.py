@@ -46,12 +46,11 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as problem:
-        raise InputError("A request must be JSON", f"It is not ({problem})", "Send JSON") from None
+        raise InputError("A request must be JSON", f"It is not ({problem})") from None
     if not isinstance(document, dict) or not document.keys() <= _KEYS:
         raise InputError(
             f"A request must be an object with some of {', '.join(sorted(_KEYS))}",
             "It is not an object, or has other keys",
-            "Send only these keys",
         )
     return Request(
         scene=_find_scene(document, scenes),
@@ -67,9 +66,7 @@ def _find_scene(document: dict[str, Any], scenes: dict[str, Scene]) -> Scene:
     if name is None:
         return _drawing(document)
     if not isinstance(name, str) or name not in scenes:
-        raise InputError(
-            f"scene must be one of {', '.join(scenes)}", f"Got {name!r:.50}", "Choose one of them"
-        )
+        raise InputError(f"scene must be one of {', '.join(scenes)}", f"Got {name!r:.50}")
     return scenes[name]
 
 
@@ -80,20 +77,14 @@ def _drawing(document: dict[str, Any]) -> Scene:
     y = _table(labels, "labels", 1, MOST_LABELS)
     if len(X) != len(y):
         raise InputError(
-            "Every point needs labels",
-            f"Got {len(X)} points and {len(y)} rows of labels",
-            "Send one row of labels per point",
+            "Every point needs labels", f"Got {len(X)} points and {len(y)} rows of labels"
         )
     if not np.isfinite(X).all() or (abs(X) > _FARTHEST).any():
         raise InputError(
-            f"A point must be two numbers between -{_FARTHEST:g} and {_FARTHEST:g}",
-            "Some are not",
-            "Move them back",
+            f"A point must be two numbers between -{_FARTHEST:g} and {_FARTHEST:g}", "Some are not"
         )
     if not np.isin(y, (0, 1)).all():
-        raise InputError(
-            "A label must be 0 or 1", "Some are not", "Send 1 if a point has a label, and 0 if not"
-        )
+        raise InputError("A label must be 0 or 1", "Some are not")
     names = tuple(map(str, range(1, y.shape[1] + 1)))
     return Scene("drawing", X, csr_array(y.astype(np.int8)), names, n_total=len(X))
 
@@ -107,7 +98,7 @@ def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
     )
     if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_POINTS:
         found = f"It has {len(rows)} rows" if isinstance(rows, list) else "It is not a list"
-        raise InputError(problem, found, "Send such a list")
+        raise InputError(problem, found)
     width = len(rows[0]) if isinstance(rows[0], list) else -1
     good = narrowest <= width <= widest and all(
         isinstance(row, list)
@@ -116,13 +107,11 @@ def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
         for row in rows
     )
     if not good:
-        raise InputError(
-            problem, "A row is different", "Send rows of numbers, all of the same length"
-        )
+        raise InputError(problem, "A row is different")
     try:
         return np.array(rows, dtype=np.float64)
     except OverflowError:
-        raise InputError(problem, "A number is too large", "Send smaller numbers") from None
+        raise InputError(problem, "A number is too large") from None
 
 
 def _number(
@@ -134,14 +123,11 @@ def _number(
         raise InputError(
             f"{name} must be {'an integer' if whole else 'a number'} from {least} to {most}",
             f"Got {value!r:.50}",
-            "Send a number in this range",
         )
     return value
 
 
 def _scale(value: Any) -> str | None:
     if value not in _SCALES:
-        raise InputError(
-            "scale must be null, 'range' or 'standard'", f"Got {value!r:.50}", "Send one of these"
-        )
+        raise InputError("scale must be null, 'range' or 'standard'", f"Got {value!r:.50}")
     return value

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance.datasets import MultiLabelDataset, make_figure1, make_figure2
-from labelance.exceptions import InputError
 from labelance.model_selection import multilabel_train_test_split
 
 MOST_POINTS = 1000
@@ -71,11 +70,7 @@ def make_scene(name: str) -> Scene:
     (32, 2)
     """
     if name not in FIGURES:
-        raise InputError(
-            f"There is no scene {name!r}",
-            f"Scenes: {', '.join(FIGURES)}",
-            f"{did_you_mean(name, FIGURES)}Choose one of them",
-        )
+        raise unknown_name("scene", name, FIGURES)
     if name == "figure-2":
         figure = make_figure2()
         marks = {figure.seed: "s", **{int(row): f"r{row}" for row in figure.references}}

@@ -62,9 +62,7 @@ class Playground(ThreadingHTTPServer):
             super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError, TypeError) as problem:
             raise InputError(
-                "The playground needs a free port",
-                f"port={port!r} is not free ({problem})",
-                "Choose another integer, or omit port",
+                "The playground needs a free port", f"port={port!r} is not free ({problem})"
             ) from problem
 
     @property

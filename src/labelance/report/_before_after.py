@@ -137,7 +137,6 @@ def open_resampling(
         raise InputError(
             f"{caller} needs the same labels before and after",
             f"y has {n_labels} labels, and y_resampled has {after.Y.shape[1]}",
-            "Pass the input and the output of one sampler",
         )
     names = name_labels(before.labels, label_names, caller)
     return Resampling(*_flatten(before.X, after.X), before.Y, after.Y), names

@@ -92,9 +92,7 @@ class CalibrationDisplay(Display):
         bands = rarity_bands(counts)
         if not bands:
             raise InputError(
-                "CalibrationDisplay needs rows that have labels",
-                "No row has any label",
-                "Pass rows with labels",
+                "CalibrationDisplay needs rows that have labels", "No row has any label"
             )
         return cls(bins, bands).plot(ax=ax)
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import did_you_mean, optional_import
+from labelance._utils._messages import optional_import, unknown_name
 from labelance._validation._arguments import check_label_names
 from labelance._validation._labels import Labels
-from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarest_first
 
 
@@ -51,11 +50,7 @@ def find_label(label: Any, names: Sequence[Any], caller: str) -> int:
         return list(names).index(label)
     if isinstance(label, int | np.integer) and 0 <= label < len(names):
         return int(label)
-    raise InputError(
-        f"There is no label {label!r}",
-        f"{caller} draws one label, by its name or column number",
-        f"{did_you_mean(label, names)}Correct the name",
-    )
+    raise unknown_name("label", label, names, caller)
 
 
 def rarest_label(labels: Labels) -> int:

@@ -140,9 +140,7 @@ class ThresholdDisplay(Display):
             column, scores = column[known], scores[known]
         if not column.nnz:
             raise InputError(
-                f"{cls.__name__} needs a label that some rows have",
-                f"No row has {names[j]!r}",
-                "Choose another label, or other rows",
+                f"{cls.__name__} needs a label that some rows have", f"No row has {names[j]!r}"
             )
         if threshold is None:
             rows = ScoredRows.of(column, scores[:, None])

@@ -138,7 +138,6 @@ def _one_config(cells: Any, config: str | None) -> Any:
             f"config={config!r} must match one configuration",
             f"{len(chosen)} configurations start with it. Configurations: "
             f"{', '.join(found) or 'none'}",
-            "Pass more letters of its hash",
         )
     if len(found) > 1:
         raise InputError(

@@ -72,7 +72,7 @@ def load_study(what: str | Path) -> Study:
         raise StudyError(
             f"A study must be one of {', '.join(PRESETS)}, or a TOML file",
             f"Got {str(what)!r}",
-            f"{did_you_mean(what, PRESETS)}Check the spelling or the path",
+            did_you_mean(what, PRESETS),
         )
     return read_plan(path)
 
@@ -87,7 +87,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # TOML's, and of bytes that are no text
         raise StudyError(
-            f"{path} is not a valid TOML file", f"The parser reports: {error}", "Correct the file"
+            f"{path} is not a valid TOML file", f"The parser reports: {error}"
         ) from error
 
 
@@ -124,9 +124,7 @@ def extend_study(study: Study, path: str | Path) -> Study:
     path = Path(path)
     if not os.path.isfile(path):
         raise StudyError(
-            f"{path} does not exist",
-            "Your own datasets and learners must be in a TOML file",
-            "Check the path",
+            f"{path} does not exist", "Your own datasets and learners must be in a TOML file"
         )
     plan = _read_toml(path)
     _check_no_other_values(plan)
@@ -135,7 +133,6 @@ def extend_study(study: Study, path: str | Path) -> Study:
         raise StudyError(
             f"A file that adds to {study.name} must have datasets or learners",
             f"{path} has neither",
-            "Write [[datasets]] or [[learners]]",
         )
     learners = tuple(_part(Learner, item, None) for item in plan.get("learners", ()))
     if not plan.get("datasets"):
@@ -177,9 +174,7 @@ def study_of(
     check_no_other_keys(plan, _KEYS, "A study")
     for key in _PARTS:
         if not isinstance(plan.get(key), Sequence) or isinstance(plan[key], str) or not plan[key]:
-            raise StudyError(
-                f"{key} of a study must be a list", f"Got {plan.get(key)!r}", f"Write {key} = [...]"
-            )
+            raise StudyError(f"{key} of a study must be a list", f"Got {plan.get(key)!r}")
     protocol = require_text(plan.get("protocol"), "protocol")
     numbers: dict[str, Any] = {
         key: _whole(plan[key], key) for key in ("repeats", "folds", "seed") if key in plan
@@ -224,11 +219,7 @@ def _check_no_other_values(plan: Any) -> None:
     except (TypeError, ValueError, RecursionError) as error:
         found = str(error)
     if found:
-        raise StudyError(
-            "A plan must be a table of numbers, strings, lists and tables",
-            found,
-            "Correct the plan",
-        )
+        raise StudyError("A plan must be a table of numbers, strings, lists and tables", found)
 
 
 def _check_cell_limit(study: Study) -> None:
@@ -239,16 +230,13 @@ def _check_cell_limit(study: Study) -> None:
         raise StudyError(
             f"A study can have at most {_MOST_CELLS:,} cells",
             f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
-            "Lower repeats or folds, or split the study",
         )
 
 
 def _whole(value: Any, key: str) -> int:
     least, most = int(key != "seed"), 2**63 - 1
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise StudyError(
-            f"{key} must be an integer", f"Got {value!r}", f"Write for example {key} = 2"
-        )
+        raise StudyError(f"{key} must be an integer", f"Got {value!r}")
     return value
 
 

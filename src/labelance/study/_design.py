@@ -18,7 +18,7 @@ import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.base import ClassifierMixin
 
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import did_you_mean, unknown_name
 from labelance._utils._random import set_random_states
 from labelance.datasets import MultiLabelDataset, read_multilabel
 from labelance.datasets.formats._labels import label_file_beside
@@ -362,7 +362,6 @@ class Method:
                 raise StudyError(
                     f"{key} of the method {item['name']} must be a list of learners",
                     f"Got {names!r}",
-                    f'Write {key} = ["BR"]',
                 )
         method = cls(**options)
         method.check_values()
@@ -514,9 +513,7 @@ def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
 
 def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-        raise StudyError(
-            f"{what} must be a name, or a table with a name", f"Got {item!r}", "Add a name"
-        )
+        raise StudyError(f"{what} must be a name, or a table with a name", f"Got {item!r}")
     if keys is not None:
         check_no_other_keys(item, keys, f"{what} ({item['name']})")
     return dict(item)
@@ -526,17 +523,13 @@ def check_no_other_keys(item: Mapping[str, Any], keys: Sequence[str], what: str)
     """Raise for a key that a table of a plan does not have."""
     for key in item:
         if key not in keys:
-            raise StudyError(
-                f"{what} has no key {key!r}",
-                f"Its keys are {', '.join(keys)}",
-                f"{did_you_mean(key, keys)}Correct or remove it",
-            )
+            raise unknown_name("key", key, keys, what, StudyError)
 
 
 def require_text(value: Any, what: str) -> str | None:
     """Return a value of a plan if it is text, or not given."""
     if value is not None and not isinstance(value, str):
-        raise StudyError(f"The {what} must be text", f"Got {value!r}", "Correct the plan")
+        raise StudyError(f"The {what} must be text", f"Got {value!r}")
     return value
 
 

@@ -419,9 +419,7 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
         about = _read_about(folder / "about.json")
         rows = rows_of_folder(study, folder)
     except OSError as error:
-        raise StudyError(
-            f"The results in {folder} cannot be read", f"{error}", "Check the permissions"
-        ) from error
+        raise StudyError(f"The results in {folder} cannot be read", f"{error}") from error
     study = replace(study, weighing=weighing_in(study, rows))
     # Under other rules the same plan has another hash, and its rows have no place in a store.
     same_rules = about["config"] == study.hash
@@ -576,9 +574,7 @@ def export_results(
     results = source if isinstance(source, StudyResults) else import_results(source, study=study)
     target = Path(path)
     if not results.done:
-        raise StudyError(
-            "There are no finished cells", "Only finished cells are exported", "Run the study first"
-        )
+        raise StudyError("There are no finished cells", "Only finished cells are exported")
     if target.suffix == "" or target.is_dir():
         _write_folder(results, target)
     elif target.suffix == ".csv":
@@ -591,7 +587,6 @@ def export_results(
         raise StudyError(
             "The output must be a folder, or a file that ends in .csv, .parquet or .json",
             f"Got {target}",
-            "Choose one of these extensions",
         )
     return results
 

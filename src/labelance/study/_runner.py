@@ -141,19 +141,11 @@ def run_study(
 
 def _check_options(executor: str, n_jobs: int | None, cell_timeout: float | None) -> None:
     if executor not in _EXECUTORS:
-        raise StudyError(
-            f"executor must be one of {', '.join(_EXECUTORS)}",
-            f"Got {executor!r}",
-            "Choose one of these",
-        )
+        raise StudyError(f"executor must be one of {', '.join(_EXECUTORS)}", f"Got {executor!r}")
     if n_jobs == 0:
         raise StudyError(f"{arg('n_jobs')} must not be 0", "Got 0", "Omit it to use all cores")
     if cell_timeout is not None and not cell_timeout > 0:
-        raise StudyError(
-            f"{arg('cell_timeout')} must be > 0",
-            f"Got {cell_timeout}",
-            "Pass more than 0 seconds, or omit it for no limit",
-        )
+        raise StudyError(f"{arg('cell_timeout')} must be > 0", f"Got {cell_timeout}")
     if cell_timeout is not None and executor == "dask":
         raise StudyError(
             f"{arg('cell_timeout')} needs processes of our own",

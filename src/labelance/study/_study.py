@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import has_unknown
 from labelance._classifier import why_all_known
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance.datasets import MultiLabelDataset, dataset_info
 from labelance.ensemble._training_sets import plans_for_all_bags, why_sampler_needs_all
 from labelance.exceptions import LabelanceWarning, StudyError, arg
@@ -303,11 +303,7 @@ def _named(kind: str, parts: Any, name: str) -> Any:
         if part.name == name:
             return part
     names = [part.name for part in parts]
-    raise StudyError(
-        f"{arg(kind, ...)} must name parts of the study",
-        f"{name!r} is not one",
-        f"{did_you_mean(name, names)}Choose from {', '.join(names)}",
-    )
+    raise unknown_name("part", name, names, arg(kind, ...), StudyError)
 
 
 def _check(study: Study) -> None:
@@ -318,7 +314,6 @@ def _check(study: Study) -> None:
         raise StudyError(
             "A study needs at least two folds and one repetition",
             f"Got folds={study.folds}, repeats={study.repeats}",
-            "Raise folds or repeats",
         )
     for learner in study.learners:
         _check_learner(learner.name, learner.component)
@@ -337,9 +332,8 @@ def check_no_repeated_names(part: str, items: Any) -> None:
     name, count = Counter(item.name for item in items).most_common(1)[0]
     if count > 1 or not name:
         raise StudyError(
-            f"The {part} of a study must have different names", f"{name!r} is used {count} times",
-            "Rename them",
-        )  # fmt: skip
+            f"The {part} of a study must have different names", f"{name!r} is used {count} times"
+        )
 
 
 def _check_source(source: DataSource, study: Study) -> None:
@@ -425,7 +419,6 @@ def _check_folds(source: DataSource, study: Study) -> None:
         raise StudyError(
             f"The folds of {source.name} need a column for each of {study.repeats} repetitions",
             f"{source.folds} has {n_repeats}",
-            "Lower repeats, or add columns",
         )
 
 
@@ -458,7 +451,6 @@ def _check_learner(name: str, component: Component) -> None:
         raise StudyError(
             f"The learner {name} must be a classifier with fit and predict",
             f"{component.path} has no such methods",
-            "Use a multi-label classifier",
         )
     _check_clone(f"The learner {name}", component, built)
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
@@ -473,9 +465,7 @@ def _check_sampler(name: str, component: Component) -> None:
     built = component.build()
     if not hasattr(built, "fit_resample"):
         raise StudyError(
-            f"The sampler of {name} must have fit_resample",
-            f"{component.path} does not have it",
-            "Use a sampler of labelance or of a compatible library",
+            f"The sampler of {name} must have fit_resample", f"{component.path} does not have it"
         )
     _check_clone(f"The sampler of {name}", component, built)
 
@@ -514,7 +504,6 @@ def _check_ensemble(method: Method) -> None:
         raise StudyError(
             f"The ensemble of {method.name} must have the parameter estimator",
             f"{method.ensemble.path} does not have it",
-            "Use a classifier such as StackedBagging",
         )
     if "estimator" in method.ensemble.params:
         raise StudyError(

@@ -165,11 +165,7 @@ def _rows_of(
         and (learners is None or row["learner"] in learners)
     ]
     if not rows:
-        raise StudyError(
-            "There are no finished cells to compute again",
-            "The selection is empty",
-            "Choose other datasets and learners",
-        )
+        raise StudyError("There are no finished cells to compute again", "The selection is empty")
     return rows
 
 

@@ -234,9 +234,7 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
             weight = weight * compute_sample_weight(self.class_weight, y)
         if not np.any(weight > 0):
             raise InputError(
-                "C45Classifier needs rows with a positive weight",
-                "Every row has weight 0",
-                "Give at least one row a positive weight",
+                "C45Classifier needs rows with a positive weight", "Every row has weight 0"
             )
         return None if np.all(weight == 1) else weight
 
@@ -427,9 +425,7 @@ def fit_many(
         weight = check_sample_weight(sample_weight, np.empty((X.n_rows, 1)), dtype=np.float64)
         if not np.all(weight > 0):
             raise InputError(
-                "The weights of fit_many must be positive",
-                "Some weights are 0 or less",
-                "Remove such rows from the problems",
+                "The weights of fit_many must be positive", "Some weights are 0 or less"
             )
     return grow_forest(X, problems, make_options(**options), weight=weight, n_jobs=n_jobs)
 

@@ -50,7 +50,6 @@ def nominal_columns(
             raise InputError(
                 "categorical_features as a mask must have one entry per feature",
                 f"It has shape {given.shape}, and X has {d} features",
-                f"Pass {d} booleans, column numbers or column names",
             )
         return np.flatnonzero(given)
     if given.dtype.kind in "OUS":
@@ -60,7 +59,6 @@ def nominal_columns(
         raise InputError(
             f"categorical_features must hold column numbers from 0 to {d - 1}",
             f"Got {numbers.min()} to {numbers.max()}",
-            "Count columns from 0",
         )
     return np.unique(numbers % d)
 
@@ -130,7 +128,6 @@ def count_categories(
         raise InputError(
             f"Feature {nominal[wrong]} declares {counts[nominal[wrong]]} categories",
             f"It has the code {largest[wrong]}",
-            "Raise its n_categories",
         )
     return counts
 

@@ -160,14 +160,12 @@ def pair_problems(y: Any, first: ArrayLike, second: ArrayLike) -> Problems:
         raise InputError(
             f"first and second must hold label numbers from 0 to {Y.shape[1] - 1}",
             f"Got {first!r} and {second!r}",
-            "Pass two lists of the same length, such as [0, 0, 1] and [1, 2, 2]",
         )
     same = np.flatnonzero(pairs[0] == pairs[1])
     if len(same):
         raise InputError(
             "A pair must have two different labels",
             f"Pair {same[0]} is label {pairs[0][same[0]]} twice",
-            "Remove such pairs",
         )
     return problem_per_pair(Y, *pairs)
 
@@ -180,14 +178,12 @@ def check_problems(problems: Problems, n_rows: int) -> None:
         raise InputError(
             "start must hold the first entry of every problem, and the end of the last",
             f"Got {start!r} for {len(problems.n_classes)} problems and {n_entries} rows",
-            "Start with 0 and use cumulative row counts; give every row a class",
         )
     classes = np.repeat(problems.n_classes, np.diff(start))
     if not (_are_codes(problems.rows, n_rows) and _are_codes(problems.targets, classes)):
         raise InputError(
             "Problems must hold row numbers of X, and class numbers from 0",
             f"X has {n_rows} rows, and some rows or classes are out of range",
-            "Make the problems from the y of this X, and pass n_classes for every problem",
         )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from labelance._utils._messages import optional_import
 from labelance._utils._notebook import draw_result
-from labelance.exceptions import InputError
+from labelance._validation._arguments import check_choice, check_probability
 from labelance.study.statistics._corrections import (
     MOST_METHODS,
     bergmann_hommel,
@@ -291,18 +291,8 @@ def smallest_adjusted_p(n_datasets: int, n_methods: int, correction: Correction 
 
 
 def _check_options(correction: str | None, alpha: float) -> None:
-    if correction not in TITLES:
-        raise InputError(
-            f"correction must be one of {[*TITLES]}",
-            f"Got {correction!r}",
-            'Use "bergmann_hommel" for up to 10 methods and "shaffer" for more',
-        )
-    if not 0 < alpha < 1:
-        raise InputError(
-            "alpha must be between 0 and 1, the level of a test",
-            f"Got {alpha}",
-            "Try 0.05",
-        )
+    check_choice("correction", correction, TITLES)
+    check_probability("alpha", alpha)
 
 
 def _all_corrections(p_values: Floats, *, required: str | None) -> dict[str, Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from labelance.exceptions import InputError
+from labelance._validation._arguments import check_choice
 from labelance.study.statistics._tables import Floats, Scores, Table, open_scores, square
 
 Zero = Literal["split", "drop"]
@@ -114,12 +114,7 @@ def signed_rank_sums(
 
 def signed_ranks(values: Floats, *, zero: Zero) -> SignedRanks:
     """Rank the differences of all pairs, and test them."""
-    if zero not in ("split", "drop"):
-        raise InputError(
-            'zero must be "split" or "drop"',
-            f"Got {zero!r}",
-            'Use "split", as recommended by Demšar (2006)',
-        )
+    check_choice("zero", zero, ("split", "drop"))
     k = values.shape[1]
     differences = pair_differences(values)
     differ = differences != 0

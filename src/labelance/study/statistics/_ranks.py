@@ -170,7 +170,6 @@ def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05)
         raise InputError(
             "A critical difference needs at least 2 methods, 1 data set and 0 < alpha < 1",
             f"Got n_methods={n_methods}, n_datasets={n_datasets}, alpha={alpha}",
-            "Pass the size of the score table and the level of the test",
         )
     q = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
@@ -209,7 +208,6 @@ def cliques(
         raise InputError(
             "Every method needs one average rank",
             f"Got {len(values)} methods and ranks of shape {ranks.shape}",
-            "Pass ranks and p values of the same methods in the same order",
         )
     runs = find_cliques(ranks, values > alpha)
     if isinstance(adjusted, (np.ndarray, list, tuple)):

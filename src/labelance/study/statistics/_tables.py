@@ -47,7 +47,6 @@ def open_scores(
         raise InputError(
             "A comparison needs scores of at least 2 data sets (rows) and 2 methods (columns)",
             f"The table has {n_datasets} row(s) and {n_methods} column(s)",
-            "Add data sets or methods, or transpose the table",
         )
     names = _names(columns if methods is None else methods, n_methods, given=methods is not None)
     bad = np.argwhere(~np.isfinite(values))
@@ -56,7 +55,6 @@ def open_scores(
         raise InputError(
             "A comparison needs the score of every method on every data set",
             f"Row {rows[row]!r} has {values[row, column]} for method {names[column]!r}",
-            "Drop this row, or compute the missing score",
         )
     return Scores(values if higher_is_better else -values, _methods(names, scores))
 
@@ -69,7 +67,6 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
         raise InputError(
             "p values of all pairs of k methods must be a k x k matrix with k >= 2",
             f"Got a matrix of shape {values.shape}",
-            "Make it with wilcoxon_matrix, or fill in both halves of the matrix",
         )
     if columns is not None and is_pandas_dataframe(p_matrix) and rows != columns:
         raise InputError(
@@ -121,7 +118,6 @@ def _read(table: Table, what: str) -> tuple[Floats, Sequence[Any] | None, Sequen
         raise InputError(
             f"A table of {what} must have rows and columns",
             f"Got an array with {values.ndim} dimension(s)",
-            "Pass a two-dimensional array or a data frame",
         )
     rows = list(table.index) if is_pandas_dataframe(table) else range(len(values))
     return values, columns, rows
@@ -135,7 +131,6 @@ def _names(columns: Sequence[Any] | None, n_methods: int, *, given: bool) -> tup
         raise InputError(
             f"Each of the {n_methods} columns must have its own method name",
             f"The names are {list(names)}",
-            "Pass one name per column in methods=" if given else "Rename equal columns",
         )
     return names
 
