@@ -421,9 +421,10 @@ def _estimate(
     stop: float | None,
     rng: np.random.Generator,
 ) -> Estimate | None:
-    """Return what a learning curve says about all rows; None if the time was up before."""
+    """Return what a learning curve says about all rows; None if Ctrl-C ended its first sizes."""
     name, measure, n = task
-    results, _ = _run(compared.curve(name, sizes, rng), FOLDS * len(sizes), stop, least=0)
+    folds = compared.curve(name, sizes, rng)
+    results, _ = _run(folds, FOLDS * len(sizes), stop, least=2 * FOLDS, needed=False)
     values = [one.measures[measure] for one in results if not one.failed]
     done = len(values) // FOLDS
     if done < 2 or len(values) < len(results):
@@ -434,19 +435,23 @@ def _estimate(
 
 
 def _run(
-    comparison: Iterator[Any], n_folds: int, stop: float | None, *, least: int
+    comparison: Iterator[Any], n_folds: int, stop: float | None, *, least: int, needed: bool = True
 ) -> tuple[list[Any], bool]:
-    """Return the folds that are finished when the time is up, and whether Ctrl-C ended it."""
+    """Return the folds that are finished when the time is up, and whether Ctrl-C ended it.
+
+    That raises before the ``least`` folds, if they are ``needed``: one fold says nothing of how
+    certain it is.
+    """
     folds: list[Any] = []
     try:
-        with loop("Comparing" if least else "Learning curve", n_folds, "folds") as progress:
+        with loop("Comparing" if needed else "Learning curve", n_folds, "folds") as progress:
             for fold in comparison:
                 folds.append(fold)
                 progress.advance()
                 if stop is not None and len(folds) >= least and perf_counter() > stop:
                     break
     except KeyboardInterrupt:
-        if len(folds) < least:  # one says nothing of how certain it is
+        if needed and len(folds) < least:
             raise
         return folds, True
     return folds, False

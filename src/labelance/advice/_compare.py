@@ -44,7 +44,7 @@ _FEWEST_ROWS = 300
 _MOST_ROWS = 5000  # of the comparison, four fifths of which are learned from
 _MOST_JUDGED = 20_000
 _MEMBERS = 5  # of MLSOLBagging, which share the trees of a forest
-_SHORTEST = 160  # rows that a learning curve ends with at least
+_SHORTEST = (80, 160)  # rows of the least learning curve
 _COPIES = 1.3  # rows after a sampler, next to those before
 _GOES_ON, _UNSURE = 0.8, 0.4  # of a curve's slope: what is left of it beyond, and how uncertain
 
@@ -131,9 +131,9 @@ class Costs:
         # What "nothing" gives is known before thresholds are found.
         return FOLDS * sum(self.candidate(name, n) for name in names if name != "nothing")
 
-    def curve(self, name: str, top: int) -> float:
-        """Return the seconds of a learning curve: five folds of a size, its half and a quarter."""
-        return FOLDS * 1.75 * self.candidate(name, top)
+    def curve(self, name: str, sizes: tuple[int, ...]) -> float:
+        """Return the seconds of a learning curve: five folds of every size."""
+        return FOLDS * sum(self.candidate(name, size) for size in sizes)
 
 
 def find_costs(learner: Learner, data: Data, *, own: bool, why_not: str = "") -> Costs:
@@ -508,16 +508,18 @@ class Estimate:
 def choose_sizes(name: str, n: int, costs: Costs, design: Design, left: float) -> tuple[int, ...]:
     """Return the sizes of a learning curve, each twice the one before, that fit into the budget.
 
-    None where all rows are learned from, four fifths at a time.
+    Three, or else two, which leave the slope less certain. None where all rows are learned from,
+    four fifths at a time.
     """
     if design.n_rows == n:
         return ()
     left -= design.n_rounds * costs.round(design.names, design.n_learned)
-    top = design.n_judged * (FOLDS - 1) // FOLDS
-    while top > _SHORTEST and costs.curve(name, top) > left:
-        top = max(top * 4 // 5, _SHORTEST)
-    fits = top >= _SHORTEST and costs.curve(name, top) <= left * (1 + 1e-9)  # but for rounding
-    return (top // 4, top // 2, top) if fits else ()
+    left *= 1 + 1e-9  # for rounding
+    top, shortest = design.n_judged * (FOLDS - 1) // FOLDS, _SHORTEST[-1]
+    while top > shortest and costs.curve(name, (top // 4, top // 2, top)) > left:
+        top = max(top * 4 // 5, shortest)
+    curves = (top // 4, top // 2, top), (top // 2, top)
+    return next((one for one in curves if top >= shortest and costs.curve(name, one) <= left), ())
 
 
 def extrapolate(

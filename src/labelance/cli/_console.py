@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from labelance._progress import heading, show_progress
 from labelance.exceptions import COLUMN, LABEL, LabelanceError, LabelanceWarning, arg_in_python
@@ -44,7 +44,18 @@ _HINT = (
 )
 
 
-class _Command(TyperCommand):
+class _PlainFlags:
+    """Shows flags by their name alone in the help, to which typer adds ``<bool>``."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
     """A command that says how several values are typed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -70,8 +81,15 @@ class _Command(TyperCommand):
             ctx.fail(f"{typed[-1]} is given {count} times. Give it once{names}.")
 
 
+class _Group(_PlainFlags, TyperGroup):
+    """A group of commands."""
+
+
 class App(typer.Typer):
     """A tree of commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=_Group, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Any:
         """Add a function as a command."""
