@@ -154,7 +154,7 @@ def test_the_seed_decides_everything(small):
 def test_sets_too_large_to_number_are_refused():
     rng = np.random.default_rng(0)
     Y = rng.integers(0, 2, (5, 80))
-    with pytest.raises(InputError, match="Use smaller subsets"):
+    with pytest.raises(InputError, match="more labelsets than 62 bits"):
         RAkEL(labelset_size=70, n_estimators=3).fit(np.eye(5), Y)
 
 
