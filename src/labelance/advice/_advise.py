@@ -309,7 +309,7 @@ def advise(
     in fewer rows than there are folds, or lacking in fewer, are not judged. Fewer than five folds
     give no interval.
 
-    Where only some rows are learned from, what is advised also learns from three sizes, each
+    Where only some rows are learned from, what is advised also learns from two or three sizes, each
     twice the one before. A line by the logarithm of the rows, flatter beyond the last, gives
     ``estimate``: what the measure should be with all rows.
 

@@ -173,14 +173,12 @@ class BudgetRule:
             raise InputError(
                 f"The rule needs {self.slopes.shape[1]} labels",
                 f"{arg('y_proba')} has shape {cells.shape}",
-                "Pass an array of shape (n_rows, n_labels)",
             )
         if self.names is not None and names is not None and names != self.names:
             raise InputError(
                 f"The columns of {arg('y_proba')} must be the labels, in this order: "
                 f"{show_names(self.names, 5)}",
                 "They have other names, or another order",
-                "Reorder or rename the columns",
             )
         if only_best:
             rule = np.full(cells.shape[0], self.best)
@@ -511,7 +509,6 @@ def _solve_program(
             "A budget per row combined with others needs a linear utility, one of "
             + ", ".join(_LINEAR),
             f"Got utility={utility!r}",
-            "Choose one of these, or one kind of budget",
         )
     n, q = cells.shape
     rows = np.repeat(np.arange(n), np.diff(cells.indptr))
@@ -732,9 +729,7 @@ def _check_mix(mix: Any, *, alone: bool) -> float:
     if mix is None:
         return 1.0
     if not alone:
-        raise InputError(
-            f"mix needs {arg('per_row')}, and no other budget", f"Got mix={mix!r}", "Omit mix"
-        )
+        raise InputError(f"mix needs {arg('per_row')}, and no other budget", f"Got mix={mix!r}")
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
         raise InputError("mix must be in [0, 1]", f"Got {mix!r}", "Try mix=0.5")
     return float(mix)

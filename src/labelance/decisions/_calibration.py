@@ -210,7 +210,6 @@ class Calibration(LabelTable):
             raise InputError(
                 f"{caller} needs scores in [0, 1], as those that the calibration was found on",
                 f"Got scores from {table.min():.3g} to {table.max():.3g}",
-                "Pass the scores of the same model, or find the calibration on margins",
             )
         scores = _open_margins(np.array(table, dtype=float), self._margin)
         for labels, fitted in self._maps:

@@ -74,9 +74,7 @@ def maximize_expected_f(
     beta2 = _check_beta(beta)
     if joint is not None:
         if average != "samples":
-            raise InputError(
-                'joint needs average="samples"', f"Got average={average!r}", "Omit joint"
-            )
+            raise InputError('joint needs average="samples"', f"Got average={average!r}")
         return _decide_rows_jointly(p, _check_joint(joint, p), beta2)
     if average == "samples":
         return _decide_rows(p, beta2)

@@ -457,7 +457,6 @@ def limit_alarms(
             f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need {enough} "
             "reference rows",
             f"Got {n}",
-            "Pass more rows, allow more alarms, or lower the confidence",
         )
     ranked = np.partition(scores, n - rank, axis=0)[n - rank]
     silent = np.flatnonzero(ranked == scores.max(axis=0))
@@ -656,9 +655,7 @@ def _check_reference(reference: Any, q: int, caller: str) -> Scored | None:
     scored = validate_scores(*reference, caller=caller, needs_all=None, sparse=True)
     if scored.Y.shape[1] != q:
         raise InputError(
-            f"reference must have the {q} labels of y_true",
-            f"It has {scored.Y.shape[1]}",
-            "Pass the same columns in the same order",
+            f"reference must have the {q} labels of y_true", f"It has {scored.Y.shape[1]}"
         )
     return scored
 
@@ -673,7 +670,6 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
             f"candidates of {caller} must be numbers, shared by all labels or one column for "
             f"each of {q}",
             f"Got {candidates!r:.100}",
-            "Pass a list of thresholds, or an array with one column per label",
         )
     return -np.sort(-tried, axis=0).T
 

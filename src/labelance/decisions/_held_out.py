@@ -256,9 +256,7 @@ def check_rows_for_folds(
     """Raise unless every fold has a row."""
     if n < n_folds:
         raise TooFewRowsError(
-            f"{what} needs a row for each of {n_folds} folds",
-            f"Got n_samples={n}",
-            f"Pass more rows, or use {instead}",
+            f"{what} needs a row for each of {n_folds} folds", f"Got n_samples={n}"
         )
 
 

@@ -95,11 +95,7 @@ class FBeta:
             value = getattr(self, name)
             least = 0 if name == "smoothing" else np.nextafter(0, 1)
             if not (isinstance(value, Real) and least <= float(value) < np.inf):
-                raise InputError(
-                    "FBeta needs beta > 0 and smoothing >= 0",
-                    f"Got {name}={value!r}",
-                    "Try FBeta(2), or FBeta(1, smoothing=1)",
-                )
+                raise InputError("FBeta needs beta > 0 and smoothing >= 0", f"Got {name}={value!r}")
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> np.ndarray:
         """Return the smoothed F-beta; 0/0 counts as 1."""
@@ -236,7 +232,6 @@ class CostMatrix:
             raise InputError(
                 f"CostMatrix needs one matrix for each of {n_labels} labels, or one for all",
                 f"Got {shape[0]}",
-                "Pass costs of shape (2, 2) or (n_labels, 2, 2)",
             )
 
 
