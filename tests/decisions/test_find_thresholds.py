@@ -342,7 +342,7 @@ def test_what_has_no_thresholds_is_refused(scored):
             find_thresholds(y, known, **wrong)
     with pytest.raises(InputError, match="each of 4 labels"):
         find_thresholds(y, known, objective=CostMatrix(np.ones((3, 2, 2))))
-    with pytest.raises(InputError, match="same rows and labels"):
+    with pytest.raises(InputError, match="same shape"):
         find_thresholds(y, known[:, :2])
     with pytest.raises(InputError, match="NaN or infinite"):
         find_thresholds(y, sp.csr_array(np.full(known.shape, np.inf)))
