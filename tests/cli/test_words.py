@@ -156,6 +156,7 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
         (["describe", "{songs}", "--labels", "sda"], "Did you mean 'sad'?"),
         (["describe", "{songs}", "--labels", "sda"], "Every label in --labels … must be a column"),
         (["describe", "{songs}", "--labels", "-2", "--encoding", "utf-99"], "--encoding utf-99"),
+        (["describe", "{songs}", "--labels", "-2", "--max-size", "100"], "--max-size 4GB"),
         (["describe", "{songs}", "--labels", "-2", "--categorical", "temp"], "mean 'tempo'?"),
         (["convert", "{songs}", "{folder}/x.odd", "--labels", "-2"], "--to csv"),
         (["describe", "{folder}/songs.odd"], "--format csv"),

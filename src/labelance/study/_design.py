@@ -21,7 +21,7 @@ from sklearn.base import ClassifierMixin
 from labelance._utils._messages import did_you_mean, unknown_name
 from labelance._utils._random import set_random_states
 from labelance.datasets import MultiLabelDataset, read_multilabel
-from labelance.datasets.formats._labels import label_file_beside
+from labelance.datasets.formats._labels import find_label_file
 from labelance.exceptions import StudyError
 from labelance.learners import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
@@ -471,7 +471,7 @@ def content_of(source: DataSource) -> str | None:
     """Return a hash of what the files of a dataset say now, a label file next to them included."""
     names = list(files_of(vars(source)).values())
     if source.path is not None and source.labels is None:
-        beside = label_file_beside(Path(source.path))
+        beside = find_label_file(Path(source.path))
         names += [str(beside)] if os.path.isfile(beside) else []
     return _hash_files(names)
 

@@ -150,6 +150,15 @@ def test_labels_by_xml_come_in_the_order_of_the_data(sparse):
     assert read_multilabel(sparse, labels=str(other)).label_names == ("zero_first",)
 
 
+@pytest.mark.parametrize("part", ["-train", "_test", "-Train"])
+def test_parts_of_a_split_share_a_label_file(sparse, part):
+    path = sparse.rename(sparse.with_name(f"genes{part}.arff"))
+    sparse.with_name("genes.xml").write_text('<labels><label name="number"/></labels>')
+    assert read_multilabel(path).label_names == ("number",)
+    path.with_suffix(".xml").write_text('<labels><label name="zero_first"/></labels>')
+    assert read_multilabel(path).label_names == ("zero_first",)
+
+
 @pytest.mark.parametrize("labels", [0, 6, -6])
 def test_numbers_of_labels_have_limits(sparse, labels):
     with pytest.raises(InputError, match="from 1 to 5"):

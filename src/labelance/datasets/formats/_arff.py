@@ -35,7 +35,6 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(
     rf"\s*@attribute\s+({_QUOTED}|[^\s{{%'\",][^\s{{]*)\s*(.*)", re.A | re.I | re.S
 )
-_FIRST_ATTRIBUTE = re.compile(r"^[ \t]*@attribute", re.A | re.I | re.M)
 _RELATION = re.compile(rf"\s*@relation\s+({_QUOTED}|.*)", re.A | re.I | re.S)
 _VALUE = re.compile(rf"\s*({_QUOTED}|[^\s,{{}}'\"][^\s,}}]*)\s*(,?)", re.A)
 _NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\]\s*)?(?:%.*)?$", re.A | re.I)
@@ -65,7 +64,7 @@ def _parse_header(
     file: TextFile, head: str, text: TextPolicy, ignore: Sequence[str]
 ) -> tuple[str, Columns]:
     """Return the relation and what the head declares of the columns."""
-    relation, names, specs, lines = _split_head(file, head)
+    relation, names, specs, lines = _split_lines(file, head)
     if not names:
         raise file.error(
             None,
@@ -86,33 +85,6 @@ def _parse_header(
     kinds = np.array([known[spec][0] for spec in specs], dtype=np.uint8)
     categories = tuple([known[spec][1] for spec in specs])
     return relation, Columns(tuple(names), kinds, categories)
-
-
-def _split_head(file: TextFile, head: str) -> _SplitHead:
-    """Split a head in the fast way where it is plain, else line by line."""
-    start = match.start() if (match := _FIRST_ATTRIBUTE.search(head)) else len(head)
-    plain = _split_plain(head[start:])
-    if plain is None:
-        return _split_lines(file, head)
-    first = head.count("\n", 0, start) + 1
-    relation = _split_lines(file, head[:start]).relation
-    return _SplitHead(relation, *plain, range(first, first + len(plain[0])))
-
-
-def _split_plain(text: str) -> tuple[list[str], list[str]] | None:
-    """Return names and types if there are three bare words on every line but the last, or None.
-
-    Wide files are like this, and splitting all their words at once is most of the speed.
-    """
-    text = text[: text.rfind("@")].rstrip()
-    words = text.split()
-    keywords, names, specs = words[0::3], words[1::3], words[2::3]
-    plain = (
-        len(keywords) == keywords.count("@attribute") == len(specs) == text.count("\n") + 1
-        and not any(byte in text for byte in "'\"%")
-        and "{" not in "".join(names)
-    )
-    return (names, specs) if plain else None
 
 
 def _split_lines(file: TextFile, head: str) -> _SplitHead:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import compress, count
 from os import PathLike
 from pathlib import Path
@@ -35,6 +36,7 @@ from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, fi
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
 _NUMBER = re.compile(r"\s*[-+]?[0-9.,]+\s*")
+_PART = re.compile(r"[-_.](?:train|test)$", re.IGNORECASE)  # yeast-train.arff and yeast-test.arff
 _LIST_OF_PYTHON = re.compile(r"\s*[\[({].*[\])}]\s*", re.DOTALL)
 
 
@@ -400,9 +402,16 @@ def label_file_beside(path: Path) -> Path:
     return strip_suffix(path).with_suffix(".xml")
 
 
+def find_label_file(path: Path) -> Path:
+    """Return the label file next to a data file; the two parts of a split may share one."""
+    own = label_file_beside(path)
+    shared = own.with_name(_PART.sub("", own.stem) + ".xml")
+    return shared if shared.is_file() and not own.is_file() else own
+
+
 def _find_by_file(table: Table) -> Sequence[int]:
     """Find the labels by a label file next to the data, or else by the data file itself."""
-    label_file = label_file_beside(table.file.path)
+    label_file = find_label_file(table.file.path)
     if label_file.is_file():
         return _find_by_name(table, _names_in(table, label_file), f"the label file {label_file}")
     if table.labels is not None:
@@ -439,24 +448,8 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
 
 
 def matches_pattern(name: str, pattern: str) -> bool:
-    """Return whether a name is the pattern with anything in place of every ``*``.
-
-    Each part is taken where it comes first, which leaves most to those after it; a regular
-    expression would try all other places as well, for hours.
-    """
-    first, *others = pattern.split("*")
-    if not others:
-        return name == first
-    *middle, last = others
-    if not name.startswith(first) or not name.endswith(last):
-        return False
-    at, end = len(first), len(name) - len(last)
-    for part in middle:
-        found = name.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return at <= end
+    """Return whether a name is the pattern with anything in place of every ``*``."""
+    return fnmatchcase(name, re.sub(r"([?[])", r"[\1]", pattern))
 
 
 def _find_by_name(

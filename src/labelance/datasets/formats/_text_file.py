@@ -134,7 +134,10 @@ class TextFile:
         with stream:
             name = find_codec(stream.read(16))
             stream.seek(0)
-            return stream.read() if name is None else self._unpack(name, stream)
+            if name is not None:
+                return self._unpack(name, stream)
+            self.require(self.path.stat().st_size)
+            return stream.read()
 
     def _unpack(self, name: str, stream: BinaryIO) -> bytes:
         chunks, size = [], 0
