@@ -228,8 +228,8 @@ def _interpolate_sparse(
     ends = np.zeros(g + 1, dtype=np.int64)
     parts |= {"new_data": data[above:], "new_indices": columns[above:], "new_indptr": ends}
     for start, stop in _cut_numbers(offsets):
-        numbers = rng.random(offsets[stop] - offsets[start])
-        fill_sparse(**parts, numbers=numbers, start=start, stop=stop)
+        needed = offsets[stop] - offsets[start]
+        fill_sparse(**parts, numbers=rng.random(needed), start=start, stop=stop)
     del parts
     for array in (data, columns):
         array.resize(above + ends[-1], refcheck=False)  # there is no other reference
