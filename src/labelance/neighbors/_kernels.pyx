@@ -49,7 +49,9 @@ cdef inline bint insert_nearer(
 
 # ``_distance.CompiledMetric``.
 cdef struct Metric:
-    const double *width, *low, *high
+    const double *width
+    const double *low
+    const double *high
     const uint8_t *nominal
     bint cosine
     Py_ssize_t size
