@@ -39,8 +39,8 @@ import numpy as np
 import pyarrow
 
 from labelance.datasets import read_multilabel
-from labelance.datasets._rda import read_rda
 from labelance.datasets.formats._labels import read_label_names
+from labelance.datasets.formats._rda import read_rda
 from labelance.exceptions import LabelanceError
 from labelance.study import load_study
 

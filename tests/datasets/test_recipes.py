@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from labelance.datasets import dataset_info, fetch_dataset, list_datasets, load_dataset
+from labelance.datasets import (
+    MultiLabelDataset,
+    dataset_info,
+    fetch_dataset,
+    list_datasets,
+    load_dataset,
+    read_multilabel,
+    write_multilabel,
+)
 from labelance.datasets._download import convert_mldr, git_blob_id, join_arff
-from labelance.datasets._rda import RObject, SparseVector, read_rda
-from labelance.exceptions import DataFileError
+from labelance.datasets.formats._rda import RObject, SparseVector, read_rda
+from labelance.exceptions import DataFileError, InputError
 
 HEADER = b"@relation r\n@attribute a numeric\n@attribute l {0,1}\n"
 LABELS = b'<labels xmlns="http://mulan.sourceforge.net/labels"><label name="l"></label></labels>'
@@ -150,3 +158,49 @@ def test_joining_the_published_parts_gives_the_registered_file(name, n_train, da
 
 def r_list(entries: dict) -> RObject:
     return RObject(list(entries.values()), {"names": RObject(list(entries), {})})
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_an_mldr_object_of_a_user_is_read(r_writer, tmp_path, compress) -> None:
+    """The two columns that mldr adds are left out."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((6, 2)), rng.integers(0, 2, (6, 3))
+    path = tmp_path / "mine.rda"
+    path.write_bytes(compress(mldr_file(r_writer, X, Y, ["a", "b"], ["p", "q", "r"])))
+    data = read_multilabel(path)
+    assert data.same_as(MultiLabelDataset(X, Y, ["a", "b"], ["p", "q", "r"]))
+    assert data.name == "thing"
+    assert read_multilabel(path, ignore=["a"], labels=["q"]).feature_names == ("b", "p", "r")
+    sparse = mldr_file(r_writer, np.eye(6) * 2, Y, list("abcdef"), ["p", "q", "r"])
+    path.write_bytes(sparse)
+    assert read_multilabel(path).is_sparse
+    with pytest.raises(InputError, match="can be read, not written"):
+        write_multilabel(data, path, overwrite=True)
+
+
+def test_factors_texts_and_missing_cells_of_mldr_objects(r_writer, tmp_path) -> None:
+    levels = {"levels": r_writer.strings(["red", "blue"])}
+    columns = {
+        "color": r_writer.integers([1, 2, -(2**31)], **levels),
+        "count": r_writer.integers([5, -(2**31), 0]),
+        "word": r_writer.strings(["b", "a", "b"]),
+        "l": r_writer.integers([1, 2, 1], levels=r_writer.strings(["0", "1"])),
+    }
+    parts = {
+        "dataset": r_writer.named_list(columns),
+        "labels": r_writer.named_list({"index": r_writer.integers([4])}),
+    }
+    path = tmp_path / "mine.rda"
+    path.write_bytes(r_writer.file(mine=r_writer.named_list(parts)))
+    data = read_multilabel(path)
+    assert data.categories == (("red", "blue"), None, ("a", "b"))
+    nan = np.nan
+    np.testing.assert_array_equal(data.values, [[0, 5, 1], [1, nan, 0], [nan, 0, 1]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[0], [1], [0]])
+
+
+def test_r_files_of_other_things_are_refused(r_writer, tmp_path) -> None:
+    path = tmp_path / "mine.RData"
+    path.write_bytes(r_writer.file(a=r_writer.strings(["x"]), b=r_writer.reals(np.ones(2))))
+    with pytest.raises(DataFileError, match=r"one mldr object. It holds a, b\. .*save\(\)"):
+        read_multilabel(path)

@@ -45,7 +45,7 @@ _UNPACK: dict[bytes, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 Protocol = Literal["paper"] | None
-Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
+Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]
 MissingLabels = Literal["error", "negative", "drop", "keep"]
 
 

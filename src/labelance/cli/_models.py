@@ -382,7 +382,7 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
     ids = None
     if own is not None:
         place = table.names.index(own)
-        ids = read_ids(table, "parquet" if kind == "arff" else kind, place)
+        ids = read_ids(table, "parquet" if kind in ("arff", "rda") else kind, place)
     used = [
         j
         for j, name in enumerate(table.names)
@@ -399,6 +399,7 @@ def _read_table(
     from labelance.datasets.formats._arff import read_arff
     from labelance.datasets.formats._csv import read_csv
     from labelance.datasets.formats._parquet import read_index, read_parquet
+    from labelance.datasets.formats._rda import read_mldr
     from labelance.datasets.formats._text_file import TextFile, find_budget
 
     file = TextFile(path, encoding=encoding, max_size=find_budget(path))
@@ -406,6 +407,8 @@ def _read_table(
         return add_index(read_parquet(file, ignore=list(vectors)), read_index(path))
     if kind == "arff":
         return read_arff(file)
+    if kind == "rda":
+        return read_mldr(file)
     return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
 
 

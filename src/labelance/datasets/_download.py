@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
-from labelance.datasets._rda import RObject, read_rda
 from labelance.datasets._registry import DatasetInfo, SourceFile
 from labelance.datasets.formats._labels import label_file_bytes
+from labelance.datasets.formats._rda import NOT_DATA, combine_columns, is_label, read_rda
 from labelance.exceptions import DownloadError
 
 ATTEMPTS = 3
@@ -142,10 +142,6 @@ def _transfer(address: str, part: Path) -> bool:
     return announced is None or received == int(announced)
 
 
-# Columns that the R package adds to the data for its own use.
-_NOT_DATA = frozenset({".labelcount", ".SCUMBLE"})
-
-
 def make_files(info: DatasetInfo, contents: Sequence[bytes]) -> tuple[bytes, bytes]:
     """Return the ARFF file and the label file of a dataset, from its published files."""
     if info.recipe == "verbatim":
@@ -170,27 +166,17 @@ def convert_mldr(info: DatasetInfo, rda: bytes) -> tuple[bytes, bytes]:
     """Write the data frame and the labels of an mldr object as sparse ARFF and as a label file."""
     (source,) = info.sources
     (dataset,) = read_rda(rda, source.path).values()
-    frame, labels = dataset["dataset"], dataset["labels"]
-    is_label = np.zeros(len(frame.value), dtype=np.bool_)
-    is_label[labels["index"].value.values.astype(np.intp) - 1] = True
+    frame, labels = dataset["dataset"], is_label(dataset)
     names = frame.attributes["names"].value
-    kept = [j for j, name in enumerate(names) if name not in _NOT_DATA]
+    kept = [j for j, name in enumerate(names) if name not in NOT_DATA]
     origin = (
         f"% Converted from {info.repository} {source.path} @ {info.commit} "
         f"(git blob {source.git_blob})"
     )
-    attributes = [f"@attribute {names[j]} {'{0,1}' if is_label[j] else 'numeric'}" for j in kept]
-    rows = _sparse_rows(_matrix([frame.value[j] for j in kept]))
+    attributes = [f"@attribute {names[j]} {'{0,1}' if labels[j] else 'numeric'}" for j in kept]
+    rows = _sparse_rows(combine_columns([frame.value[j].value for j in kept]))
     arff = [origin, f"@relation {info.name}", "", *attributes, "", "@data", *rows, ""]
-    return "\n".join(arff).encode(), label_file_bytes([names[j] for j in np.flatnonzero(is_label)])
-
-
-def _matrix(columns: Sequence[RObject]) -> csr_array:
-    numbers = [column.value for column in columns]
-    ends = np.cumsum([0, *(len(part.places) for part in numbers)])
-    values = np.concatenate([part.values.astype(float) for part in numbers])
-    places = np.concatenate([part.places for part in numbers])
-    return csc_array((values, places, ends), shape=(numbers[0].length, len(numbers))).tocsr()
+    return "\n".join(arff).encode(), label_file_bytes([names[j] for j in np.flatnonzero(labels)])
 
 
 def _sparse_rows(X: csr_array) -> list[str]:

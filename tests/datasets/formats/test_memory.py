@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from labelance.datasets import MultiLabelDataset, read_multilabel, write_multilabel
-from labelance.datasets._rda import read_rda
+from labelance.datasets.formats._rda import read_rda
 from labelance.datasets.formats._text_file import (
     DEFAULT_BUDGET,
     find_budget,

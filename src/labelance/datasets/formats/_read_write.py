@@ -41,10 +41,11 @@ from labelance.datasets.formats._labels import (
 from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
 from labelance.datasets.formats._parquet import read_parquet, write_parquet
+from labelance.datasets.formats._rda import read_mldr
 from labelance.datasets.formats._text_file import TextFile, find_budget
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
-Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz"]
+Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -60,6 +61,8 @@ _SUFFIXES: dict[str, Format] = {
     ".svm": "libsvm",
     ".txt": "libsvm",
     ".npz": "npz",
+    ".rda": "rda",
+    ".rdata": "rda",
 }
 # What pandas reads, as CSV: the function, and what the file is.
 _READ_BY_PANDAS = {
@@ -83,9 +86,9 @@ def find_format(path: Path, format: str | None, name: str = "format") -> Format:
     """
     inner = strip_suffix(path).suffix.lower()
     found = _SUFFIXES.get(inner) if format is None else _BY_NAME.get(format)
-    if is_compressed(path) and found in ("parquet", "npz"):
+    if is_compressed(path) and found in ("parquet", "npz", "rda"):
         raise InputError(
-            "Parquet and NPZ are already compressed",
+            "Parquet, NPZ and R files are already compressed",
             f"{path.name!r} would be compressed twice",
             f"Remove {path.suffix} from the name",
         )
@@ -125,6 +128,7 @@ _READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset
         frozenset({"first_feature", "first_label", "n_features", "n_labels", "ignore"}),
     ),
     "npz": (read_npz, frozenset({"ignore"})),
+    "rda": (read_mldr, _TABLE | {"ignore"}),
 }
 
 
@@ -149,7 +153,7 @@ def read_multilabel(
     encoding: str = "utf-8",
     max_size: int | str | None = None,
 ) -> MultiLabelDataset:
-    r"""Read multi-label data from a file: ARFF, CSV, TSV, Parquet, LibSVM text or NPZ.
+    r"""Read multi-label data from a file: ARFF, CSV, TSV, Parquet, LibSVM text, NPZ or R's .rda.
 
     Parameters
     ----------
@@ -162,9 +166,9 @@ def read_multilabel(
         (``-14``: the last 14 columns); or an XML label file as Mulan has. If left out, the label
         file of the same name next to ``path`` (``yeast.xml`` for ``yeast.arff.gz``) is used, or
         else what the file says itself, as MEKA's does by ``-C`` in the relation name. LibSVM and
-        NPZ files always say it themselves.
-    format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz"}, optional
-        The format, where the ending does not tell.
+        NPZ files always say it themselves, and so do mldr objects.
+    format : {"arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"}, optional
+        The format, where the ending does not tell; "rda" is a file of R with one mldr object.
     present : str or collection of str, optional
         The values of label columns that mean that a row has the label; 1, true, yes and the
         like unless given.
@@ -203,7 +207,7 @@ def read_multilabel(
     encoding : str, default="utf-8"
         The encoding of a text file.
     max_size : int or str, optional
-        The largest size of what a compressed file holds, in bytes or as ``"4GB"``: a guard
+        The largest size of what a file holds, unpacked, in bytes or as ``"4GB"``: a guard
         against small files made to fill the memory. Parquet and NPZ are compressed, too. Unless
         given, what the environment variable ``LABELANCE_MAX_SIZE`` says, or else
         1 GiB or 100 times the size of the file, whichever is more.
@@ -450,6 +454,12 @@ def write_multilabel(
     """
     path = Path(path)
     kind = find_format(path, format)
+    if kind not in _WRITERS:
+        raise InputError(
+            "R files can be read, not written",
+            f"Got {path.name!r}",
+            "Write ARFF, which mldr reads with mldr(name)",
+        )
     dataset = data if isinstance(data, MultiLabelDataset) else MultiLabelDataset.from_data(*data)
     _check(dataset, kind)
     beside = label_file_beside(path) if label_file and kind in _WITH_LABEL_FILE else None

@@ -14,14 +14,21 @@ import gzip
 import io
 import lzma
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
 
-from labelance.datasets.formats._text_file import BUDGET_PER_BYTE, BYTES_PER_NAME, DEFAULT_BUDGET
+from labelance.datasets.formats._labels import Table, find_columns
+from labelance.datasets.formats._text_file import (
+    BUDGET_PER_BYTE,
+    BYTES_PER_NAME,
+    DEFAULT_BUDGET,
+    TextFile,
+)
 from labelance.exceptions import DataFileError
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
@@ -33,7 +40,8 @@ _OPENERS: dict[bytes, Callable[..., Any]] = {
 # Codes of the format that have no value of their own: NULL and the standard environments.
 _EMPTY = frozenset({0, 241, 242, 253, 254})
 _SYMBOL, _PAIRS, _CHARS, _LOGICAL, _INTEGER = 1, 2, 9, 10, 13
-_REAL, _STRINGS, _LIST, _REFERENCE = 14, 16, 19, 255
+_REAL, _STRINGS, _LIST, _COMPACT, _REFERENCE = 14, 16, 19, 238, 255
+_NO_INTEGER = -(1 << 31)  # what R stores for a missing one
 _HAS_ATTRIBUTES, _HAS_TAG, _LATIN1 = 1 << 9, 1 << 10, 1 << 14
 
 
@@ -43,6 +51,12 @@ class SparseVector(NamedTuple):
     length: int
     places: NDArray[np.intp]
     values: NDArray[Any]
+
+    def dense(self) -> NDArray[np.float64]:
+        """Return all numbers."""
+        numbers = np.zeros(self.length)
+        numbers[self.places] = self.values
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,8 @@ class _Reader:
             return self._pairs(flags)
         if code == _CHARS:
             return self._chars(flags)
+        if code == _COMPACT:
+            return self._compact()
         value = self._vector(code)
         attributes = dict(self._item()) if flags & _HAS_ATTRIBUTES else {}
         return RObject(value, attributes)
@@ -142,6 +158,19 @@ class _Reader:
             pairs.append((tag, self._item()))
             (flags,) = self._take("I")
         return pairs
+
+    def _compact(self) -> RObject:
+        """Read a vector that R stores as a rule: a sequence, or a wrapper around another one."""
+        kind = self._item()[0][1]
+        state, attributes = self._item(), dict(self._item() or ())
+        if kind.startswith("compact_"):
+            length, first, step = state.value.dense()
+            self._keep(16 * int(length))
+            numbers = first + step * np.arange(int(length))
+            return RObject(_nonzero(numbers), attributes)
+        if kind.startswith("wrap_"):
+            return RObject(state.value[0].value, state.value[0].attributes | attributes)
+        raise ValueError(f"It holds a {kind}, which data frames do not have")
 
     def _chars(self, flags: int) -> str | None:
         length = self._integer()
@@ -160,6 +189,75 @@ class _Reader:
         if length * kind.itemsize > self._left:
             raise ValueError("A column takes more memory than a dataset of its size")
         values = np.frombuffer(self._bytes(length * kind.itemsize), dtype=kind)
-        places = np.flatnonzero(values)
-        self._keep(places.size * (places.itemsize + kind.itemsize))
-        return SparseVector(length, places, values[places].astype(kind.newbyteorder("=")))
+        self._keep(int(np.count_nonzero(values)) * (8 + kind.itemsize))
+        return _nonzero(values.astype(kind.newbyteorder("=")))
+
+
+def _nonzero(values: NDArray[Any]) -> SparseVector:
+    places = np.flatnonzero(values)
+    return SparseVector(len(values), places, values[places])
+
+
+# Columns that the package mldr adds to the data for its own use.
+NOT_DATA = frozenset({".labelcount", ".SCUMBLE"})
+
+
+def is_label(dataset: RObject) -> NDArray[np.bool_]:
+    """Say of every column of an mldr object whether it is a label."""
+    flags = np.zeros(len(dataset["dataset"].value), dtype=np.bool_)
+    flags[dataset["labels"]["index"].value.dense().astype(np.intp) - 1] = True
+    return flags
+
+
+def read_mldr(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
+    """Read the one mldr object of a file of R objects (.rda) into a table."""
+    objects = read_rda(file.read_bytes(), str(file.path))
+    try:
+        (dataset,) = objects.values()
+        frame, labels = dataset["dataset"], is_label(dataset)
+        names: list[str] = frame.attributes["names"].value
+        columns = [_read_column(column) for column in frame.value]
+    except (AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise file.error(
+            None,
+            "A file of R objects must hold one mldr object",
+            f"It holds {', '.join(objects) or 'nothing'}",
+            "Make one in R with mldr_from_dataframe(frame, labelIndices), and save() it alone",
+        ) from problem
+    dropped = {*find_columns(file, names, ignore, "ignore")}
+    kept = [j for j, name in enumerate(names) if name not in NOT_DATA and j not in dropped]
+    cells: Any = combine_columns([columns[j][0] for j in kept])
+    features = [columns[j] for j in kept if not labels[j]]
+    # A CSR entry takes 12 bytes, a dense cell 8.
+    stored = sum(12 * len(numbers.places) - 8 * numbers.length for numbers, _ in features)
+    sparse = stored < 0 and all(values is None for _, values in features)
+    return Table(
+        file=file,
+        names=tuple(names[j] for j in kept),
+        categories=tuple(columns[j][1] for j in kept),
+        cells=cells if sparse else cells.toarray(),
+        name=next(iter(objects)),
+        labels=tuple(np.flatnonzero(labels[kept]).tolist()),
+    )
+
+
+def _read_column(column: RObject) -> tuple[SparseVector, tuple[str, ...] | None]:
+    """Return the numbers of a column, or the codes and values of a factor or of texts."""
+    if isinstance(column.value, list):
+        values = tuple(sorted({text for text in column.value if text is not None}))
+        codes = {None: np.nan} | {text: float(code) for code, text in enumerate(values)}
+        return _nonzero(np.array([codes[text] for text in column.value], dtype=float)), values
+    numbers = column.value.dense()
+    numbers[numbers == _NO_INTEGER] = np.nan
+    if "levels" in column.attributes:
+        return _nonzero(numbers - 1), tuple(column.attributes["levels"].value)
+    return _nonzero(numbers), None
+
+
+def combine_columns(columns: Sequence[SparseVector]) -> csr_array:
+    """Return a matrix of these columns."""
+    ends = np.cumsum([0, *(len(column.places) for column in columns)])
+    values = np.concatenate([column.values.astype(float) for column in columns])
+    places = np.concatenate([column.places for column in columns])
+    shape = (columns[0].length, len(columns))
+    return csc_array((values, places, ends), shape=shape).tocsr()
