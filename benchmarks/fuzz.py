@@ -261,7 +261,7 @@ def run_case(target: Target, seed: int, case: int, folder: Path) -> str:
             warnings.simplefilter("ignore")
             target.read(path, rng)
     except LabelanceError as error:
-        return "refused" if _has_three_parts(error) else f"an error in {len(error.args)} parts"
+        return "refused" if _has_parts(error) else f"an error in {len(error.args)} parts"
     except TooLong:
         return "too long" + _where(sys.exc_info()[2])
     except Exception as error:
@@ -269,8 +269,8 @@ def run_case(target: Target, seed: int, case: int, folder: Path) -> str:
     return "read"
 
 
-def _has_three_parts(error: LabelanceError) -> bool:
-    return all(isinstance(part, str) and part for part in (error.problem, error.found, error.cure))
+def _has_parts(error: LabelanceError) -> bool:
+    return all(isinstance(part, str) and part for part in (error.problem, error.found))
 
 
 def _where(trace: Any) -> str:
