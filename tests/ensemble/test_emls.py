@@ -1,6 +1,5 @@
 """EMLS: one plan, many draws, mean scores, thresholds."""
 
-import random
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.base import BaseSampler
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -21,7 +20,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
 from labelance.decisions._cuts import ScoredRows
@@ -457,88 +455,6 @@ def test_a_warm_start_adds_members(monkeypatch, data):
     expected = EMLS(TREE, MLSOL(), tune_on="train", random_state=1).fit(X, Y)
     assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     assert_array_equal(model.thresholds_, expected.thresholds_)
-
-
-def copies(drawn, n):
-    """Return sets that are equal, and nowhere the same in memory."""
-    return [with_rows(drawn, drawn.X.copy(), drawn.y.copy()) for _ in range(n)]
-
-
-def with_rows(drawn, X, y):
-    return replace(drawn, data=validate_data(X, y, caller="A test"))
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_equal_training_sets_are_learned_once(monkeypatch, data, container):
-    X, Y = container(data[0]), data[1]
-    one, other = draw_training_sets(MLSOL(), X, Y, 2, random_state=0)
-    sets = [one, other, *copies(one, 2)]
-    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
-    model = EMLS(TREE, n_estimators=4, objective=None).fit(X, Y, training_sets=sets)
-    assert len(fits) == 2
-    members = [clone(TREE).fit(drawn.X, drawn.y) for drawn in sets]
-    expected = np.mean([label_scores(member, X) for member in members], axis=0)
-    assert_allclose(model.predict_proba(X), expected, rtol=1e-15)
-
-
-def test_members_of_a_warm_start_are_not_learned_again(monkeypatch, data):
-    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
-    sets = [drawn, *copies(drawn, 4)]
-    model = EMLS(TREE, n_estimators=1, objective=None, warm_start=True)
-    model.fit(*data, training_sets=sets)
-    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
-    model.set_params(n_estimators=3).fit(*data, training_sets=sets)
-    assert len(fits) == 0
-    model.set_params(estimator__max_depth=2, n_estimators=5).fit(*data, training_sets=sets)
-    assert len(fits) == 1  # another learner learns something else
-    assert [member.get_depth() for member in model.estimators_[3:]] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda drawn: replace(drawn, weight=np.full(drawn.y.shape[0], 2.0)),
-        lambda drawn: with_rows(drawn, drawn.X, 1 - drawn.y),
-        lambda drawn: with_rows(drawn, np.where(drawn.X == drawn.X.max(), 0, drawn.X), drawn.y),
-    ],
-)
-def test_training_sets_that_differ_are_learned_each(monkeypatch, data, change):
-    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
-    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
-    model = EMLS(TREE, n_estimators=2, objective=None)
-    model.fit(*data, training_sets=[drawn, change(drawn)])
-    assert len(fits) == 2
-
-
-@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
-def test_members_that_learn_by_chance_are_learned_each(monkeypatch, data, random_state):
-    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
-    fits = count(monkeypatch, DecisionTreeClassifier, "fit")
-    by_chance = DecisionTreeClassifier(max_features=1, random_state=random_state)
-    model = EMLS(by_chance, n_estimators=3, objective=None)
-    model.fit(*data, training_sets=[drawn, *copies(drawn, 2)])
-    assert len(fits) == 3
-
-
-class DrawsByItself(ClassifierMixin, BaseEstimator):
-    """Has no ``random_state``, and draws from the generator of the process."""
-
-    def fit(self, X, y):
-        self.drawn_, self.n_labels_ = random.random(), y.shape[1]
-        return self
-
-    def predict_proba(self, X):
-        return np.full((X.shape[0], self.n_labels_), self.drawn_)
-
-    def predict(self, X):
-        return (self.predict_proba(X) > 0.5).astype(int)
-
-
-def test_members_that_draw_without_a_seed_are_learned_each(data):
-    (drawn,) = draw_training_sets(MLSOL(), *data, 1, random_state=0)
-    model = EMLS(DrawsByItself(), n_estimators=3, objective=None)
-    model.fit(*data, training_sets=[drawn, *copies(drawn, 2)])
-    assert len({member.drawn_ for member in model.estimators_}) == 3
 
 
 def test_a_warm_start_has_no_rows_out_of_bag(data):

@@ -310,14 +310,6 @@ def to_rows(X: Any) -> Any:
     return X.tocsr() if sp.issparse(X) else X
 
 
-def bare_cells(X: Any) -> Any:
-    """Return what a table is made of, without what a sparse one remembers about itself."""
-    if not sp.issparse(X):
-        return X
-    rows = sp.csr_array(X)
-    return rows.shape, rows.indptr, rows.indices, rows.data
-
-
 def append_columns(X: Any, columns: np.ndarray) -> Any:
     """Return X with further columns on its right."""
     columns = columns.astype(X.dtype)

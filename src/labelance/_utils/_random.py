@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 
 RandomStateLike = None | int | np.random.RandomState | np.random.Generator
 Estimator = TypeVar("Estimator")
-
-_SEEDS = ("random_state", "random_seed", "seed")
-_WITHOUT_HIDDEN_DRAWS = ("labelance", "sklearn", "imblearn")
 
 
 def as_generator(random_state: RandomStateLike) -> np.random.Generator:
@@ -87,45 +82,6 @@ def set_random_states(
         value = draw_seeds(seed, 1)[0] if isinstance(seed, np.random.Generator) else int(seed)
         estimator.set_params(**dict.fromkeys(names, value))  # type: ignore[attr-defined]
     return estimator
-
-
-def is_repeatable(estimator: Any) -> bool:
-    """Tell whether clones of an estimator learn the same from the same rows.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelance._utils._random import is_repeatable
-    >>> is_repeatable(RandomForestClassifier(random_state=0))
-    True
-    >>> is_repeatable(RandomForestClassifier())
-    False
-    """
-    inside = list(_estimators_in(estimator))
-    return bool(inside) and all(map(_is_repeatable_itself, inside))
-
-
-def _estimators_in(value: Any) -> Iterator[Any]:
-    """Yield an estimator and those in its parameters, also in lists and dicts of them."""
-    if isinstance(value, list | tuple | set | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _estimators_in(item)
-    elif hasattr(value, "get_params") and not isinstance(value, type):
-        yield value
-        yield from _estimators_in(value.get_params(deep=False))
-
-
-def _is_repeatable_itself(estimator: Any) -> bool:
-    """Tell whether nothing but the estimators inside it can make an estimator differ.
-
-    One without a seed may draw from a generator of the whole process, unless it is of a library
-    whose estimators that draw all have a ``random_state``.
-    """
-    params = estimator.get_params(deep=False)
-    seeds = [value for name, value in params.items() if name in _SEEDS]
-    if seeds:
-        return all(isinstance(seed, Integral) for seed in seeds)
-    return type(estimator).__module__.partition(".")[0] in _WITHOUT_HIDDEN_DRAWS
 
 
 def _random_states(estimator: Any) -> dict[str, Any]:

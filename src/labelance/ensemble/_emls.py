@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from labelance._classifier import WeightedClassifier, why_all_known
-from labelance._utils._compat import Interval, fit_context
 from labelance._utils._messages import warning_once
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
@@ -25,25 +22,22 @@ from labelance.decisions._held_out import (
 )
 from labelance.decisions._objectives import Objective
 from labelance.decisions._search import ThresholdSearch, Variant
-from labelance.decisions._thresholds import TUNING, ThresholdRule
+from labelance.decisions._thresholds import ThresholdRule
 from labelance.ensemble._members import (
     Members,
+    SampledEnsemble,
     check_rows_left_out,
     fit_members,
-    staged_scores,
 )
 from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
     TrainingSet,
-    check_no_sets_of_dropped_rows,
-    check_set_count,
-    why_sampler_needs_all,
 )
 from labelance.exceptions import InputError
 
 
-class EMLS(WeightedClassifier):
+class EMLS(SampledEnsemble):
     """Ensemble of Multi-Label Sampling.
 
     Each of M members learns from its own draw of a sampler; the score of a label is the mean
@@ -130,12 +124,9 @@ class EMLS(WeightedClassifier):
 
     _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **WeightedClassifier._parameter_constraints,
-        **TUNING,
-        **DRAWING,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **SampledEnsemble._parameter_constraints,
+        "bootstrap": DRAWING["bootstrap"],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -172,52 +163,8 @@ class EMLS(WeightedClassifier):
     def _hands_on_rows(self) -> bool:
         return self._make_sampler() is None and super()._hands_on_rows()
 
-    def _why_all_known(self) -> str | None:
-        return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
-
-    def _make_sampler(self) -> Any:
-        """Return the sampler that members draw from, or None."""
-        return self.sampler
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        training_sets: Sequence[TrainingSet] | None = None,
-    ) -> EMLS:
-        """Fit the members, and choose the thresholds.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            The features.
-        y : array, sparse matrix or data frame of shape (n, q)
-            The labels, 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows, if the estimator takes weights. A synthetic row has the weight
-            of its seed.
-        training_sets : sequence of TrainingSet, optional
-            What the members learn from, drawn before by :func:`draw_training_sets` and shared
-            with other ensembles: the first ``n_estimators`` are used, with weights of their
-            own, and the sampler only where thresholds need other models. Equal sets become one
-            member, which is learned once, if every ``random_state`` of the estimator is an int.
-
-        Returns
-        -------
-        self : object
-            The fitted ensemble.
-        """
-        self._check_member_count()
-        if training_sets is not None:
-            check_set_count(training_sets, self.n_estimators)
-            check_no_sets_of_dropped_rows(sample_weight)
-        self._learn(X, y, sample_weight, training_sets=training_sets)
-        return self
-
     def _validate(self, X: Any, y: Any) -> Data:
+        self._check_member_count()
         data = super()._validate(X, y)
         if self._members_before() is not None:
             self._check_no_other_columns(data)
@@ -259,31 +206,6 @@ class EMLS(WeightedClassifier):
         self.estimators_features_ = self._members.features()
         found = rule.find(data, weight, partial(self._held_out_scores, data, weight, rng))
         self.thresholds_, self.threshold_spread_ = found.values, found.spread
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the scores of the first member, of the first two, … of all.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            The features.
-
-        Yields
-        ------
-        scores : ndarray of shape (n, q)
-            The mean score of the members so far.
-        """
-        yield from (stage.mean for stage in staged_scores(self, X))
-
-    def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self._members.mean(clean, X)
-
-    def _combine(self, mean: np.ndarray) -> np.ndarray:
-        """Return the scores of the ensemble from the mean score of members."""
-        return mean
-
-    def _thresholds(self) -> np.ndarray:
-        return self.thresholds_
 
     def _rule(self) -> ThresholdRule:
         return ThresholdRule(self.objective, self.threshold_search, self.variant, self._source())

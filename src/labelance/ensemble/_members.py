@@ -1,4 +1,4 @@
-"""The members of an ensemble: fitted to what `_training_sets` draws, and asked in turn."""
+"""The base of EMLS and StackedBagging: members fitted to what `_training_sets` draws."""
 
 from __future__ import annotations
 
@@ -6,31 +6,35 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pickle import PicklingError
-from typing import Any, NamedTuple
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
 
-import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import take_columns, take_rows
-from labelance._classifier import fit_inner, inner_scores
+from labelance._classifier import WeightedClassifier, fit_inner, inner_scores, why_all_known
 from labelance._progress import run_parallel, track
+from labelance._utils._compat import Interval, fit_context
 from labelance._utils._messages import warning_once
-from labelance._utils._random import is_repeatable
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
 from labelance._validation._labels import count_known
 from labelance.decisions._held_out import HeldOutScores
+from labelance.decisions._thresholds import TUNING
 from labelance.ensemble._training_sets import (
+    DRAWING,
     BootstrapKind,
     TrainingSet,
+    check_no_sets_of_dropped_rows,
+    check_set_count,
     columns_to_draw,
     plan_draws,
     ready_draws,
+    why_sampler_needs_all,
 )
 from labelance.exceptions import InputError
 
@@ -59,7 +63,6 @@ class Members:
 
     members: list[Member]
     schema: Schema  # of all columns
-    digests: list[Any]  # of every member: what equal ones have in common, or None
 
     def estimators(self) -> list[Any]:
         """Return the fitted classifiers."""
@@ -76,11 +79,9 @@ class Members:
     def stages(self, clean: Any, X: Any) -> Iterator[Stage]:
         """Yield a stage for every member: its scores, and the mean of all up to it."""
         total: Any = 0.0
-        before = None
         for n, member in enumerate(track(self.members, "Asking members", "members")):
-            if member.estimator is not before:
-                scores = self._scores_of(member, clean, X)
-            before, total = member.estimator, total + scores
+            scores = self._scores_of(member, clean, X)
+            total = total + scores
             yield Stage(scores, total / (n + 1))
 
     def mean(self, clean: Any, X: Any) -> np.ndarray:
@@ -111,12 +112,103 @@ class Members:
         return scores if constant is None else np.where(np.isnan(constant), scores, constant)
 
 
-def staged_scores(ensemble: Any, X: Any) -> Iterator[Stage]:
+class SampledEnsemble(WeightedClassifier):
+    """Base of ensembles whose members learn from draws of a sampler.
+
+    A subclass gives ``_fit``, which calls `fit_members`, and ``_combine`` where its score is not
+    the mean of the members.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **WeightedClassifier._parameter_constraints,
+        **TUNING,
+        "sampler": DRAWING["sampler"],
+        "max_features": DRAWING["max_features"],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    sampler: Any
+    n_estimators: int
+    max_features: float
+    n_jobs: int | None
+    thresholds_: np.ndarray
+    _members: Members
+
+    def _why_all_known(self) -> str | None:
+        return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
+
+    def _make_sampler(self) -> Any:
+        """Return the sampler that members draw from, or None."""
+        return self.sampler
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        training_sets: Sequence[TrainingSet] | None = None,
+    ) -> Any:
+        """Fit the members, and choose the thresholds.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+        y : array, sparse matrix or data frame of shape (n, q)
+            The labels, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, if the estimator takes weights. A synthetic row has the weight
+            of its seed.
+        training_sets : sequence of TrainingSet, optional
+            What the members learn from, drawn before by :func:`draw_training_sets` and shared
+            with other ensembles: the first ``n_estimators`` are used, with weights of their
+            own, and the sampler only where thresholds need other models.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        if training_sets is not None:
+            check_set_count(training_sets, self.n_estimators)
+            check_no_sets_of_dropped_rows(sample_weight)
+        return self._learn(X, y, sample_weight, training_sets=training_sets)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of the first member, of the first two, … of all.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The features.
+
+        Yields
+        ------
+        scores : ndarray of shape (n, q)
+            The scores of an ensemble of the members so far.
+        """
+        yield from (self._combine(stage.mean) for stage in staged_scores(self, X))
+
+    def _scores(self, clean: Any, X: Any) -> np.ndarray:
+        return self._combine(self._members.mean(clean, X))
+
+    def _combine(self, mean: np.ndarray) -> np.ndarray:
+        """Return the scores of the ensemble from the mean score of members."""
+        return mean
+
+    def _thresholds(self) -> np.ndarray:
+        return self.thresholds_
+
+
+def staged_scores(ensemble: SampledEnsemble, X: Any) -> Iterator[Stage]:
     """Yield the stages of a fitted ensemble, member by member."""
     return ensemble._members.stages(ensemble._open(X), X)
 
 
-def score_members(ensemble: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
+def score_members(ensemble: SampledEnsemble, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the scores of every member of a fitted ensemble, and those of the ensemble."""
     stages = list(staged_scores(ensemble, X))
     return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
@@ -137,7 +229,7 @@ Draw = Callable[[], TrainingSet]
 
 @warning_once()  # not once for every member
 def fit_members(
-    ensemble: Any,
+    ensemble: SampledEnsemble,
     data: Data,
     weight: Weights,
     rng: np.random.Generator,
@@ -158,7 +250,7 @@ def fit_members(
     rng : Generator
         Gives one stream to every member.
     training_sets : sequence of TrainingSet or None
-        Sets that were drawn before; None draws them. Equal ones are learned once.
+        Sets that were drawn before; None draws them.
     bootstrap : bool, "originals" or "parents"
         How bags are drawn.
     unseen : bool
@@ -177,21 +269,19 @@ def fit_members(
         draws = [partial(draw, stream) for stream in streams]
     else:
         draws = ready_draws(training_sets[:n], data, unseen=unseen)
-    known = Members([], schema, []) if before is None else before
-    digests = _digests_of(ensemble.estimator, training_sets, n, known.digests)
-    new = [i for i in range(len(known.members), n) if _first_of(digests, i) == i]
+    kept = [] if before is None else before.members
+    new = draws[len(kept) :]
     route = clone(ensemble)._weights_of_estimator  # processes need no members of before
     shares = _known_shares(data)
     fitted = run_parallel(
         Parallel,
-        (delayed(_fit_member)(ensemble.estimator, draws[i], schema, route, shares) for i in new),
+        (delayed(_fit_member)(ensemble.estimator, draw, schema, route, shares) for draw in new),
         len(new),
         "Fitting members",
         "members",
         n_jobs=ensemble.n_jobs,
     )
-    members = dict(enumerate(known.members)) | dict(zip(new, fitted))
-    return Members([members[_first_of(digests, i)] for i in range(n)], schema, digests)
+    return Members([*kept, *fitted], schema)
 
 
 def _known_shares(data: Data) -> np.ndarray | None:
@@ -231,33 +321,3 @@ def _tell_columns(estimator: Any, columns: np.ndarray, schema: Schema) -> None:
         and not (value is None or isinstance(value, str))  # what is found from X itself
     }
     estimator.set_params(**{name: schema.mask(value)[columns] for name, value in listed.items()})
-
-
-def _digests_of(
-    estimator: Any,
-    training_sets: Sequence[TrainingSet] | None,
-    n_members: int,
-    kept: Sequence[Any],
-) -> list[Any]:
-    """Return for every member what equal ones have in common, None for one that has no equal.
-
-    Members that learn the same rows are one, if chance has no part in what they learn. So are
-    all where a sampler that votes or copies draws nothing, as MLSMOTE among nominal features.
-    """
-    learner = None if training_sets is None else _digest_of(estimator)
-    if training_sets is None or learner is None:
-        return [*kept, *[None] * (n_members - len(kept))]
-    return [*kept, *[(learner, drawn.digest) for drawn in training_sets[len(kept) : n_members]]]
-
-
-def _digest_of(estimator: Any) -> str | None:
-    """Return what only equal estimators have in common, None for one that learns by chance."""
-    try:
-        return joblib.hash(estimator) if is_repeatable(estimator) else None
-    except (PicklingError, AttributeError, TypeError):  # it holds what cannot be compared
-        return None
-
-
-def _first_of(digests: Sequence[Any], n: int) -> int:
-    """Return the place of the first member that learns the same rows as member n."""
-    return n if digests[n] is None else digests.index(digests[n])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from labelance._classifier import WeightedClassifier, why_all_known
-from labelance._utils._compat import Interval, StrOptions, fit_context
+from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
@@ -23,11 +22,11 @@ from labelance.decisions._held_out import (
 )
 from labelance.decisions._objectives import Objective
 from labelance.decisions._search import SHRINKING, Shrinkage, ShrinkTo, ThresholdSearch, Variant
-from labelance.decisions._thresholds import TUNING, ThresholdRule
+from labelance.decisions._thresholds import ThresholdRule
 from labelance.ensemble._members import (
+    SampledEnsemble,
     check_rows_left_out,
     fit_members,
-    staged_scores,
 )
 from labelance.ensemble._second_level import (
     SecondLevel,
@@ -35,16 +34,12 @@ from labelance.ensemble._second_level import (
     second_level_weights,
 )
 from labelance.ensemble._training_sets import (
-    DRAWING,
     TrainingSet,
-    check_no_sets_of_dropped_rows,
-    check_set_count,
     plans_for_all_bags,
-    why_sampler_needs_all,
 )
 
 
-class StackedBagging(WeightedClassifier):
+class StackedBagging(SampledEnsemble):
     """Bags of rows next to synthetic ones, averaged, and corrected by a second level.
 
     Each member learns from a bootstrap bag, from the rows that a sampler makes out of rows of
@@ -143,12 +138,7 @@ class StackedBagging(WeightedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **WeightedClassifier._parameter_constraints,
-        **TUNING,
-        "sampler": DRAWING["sampler"],
-        "max_features": DRAWING["max_features"],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        **SampledEnsemble._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "tune_on": [StrOptions({"oob", "train"})],
         **SHRINKING,
@@ -189,50 +179,6 @@ class StackedBagging(WeightedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _why_all_known(self) -> str | None:
-        return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
-
-    def _make_sampler(self) -> Any:
-        """Return the sampler that members draw from, or None."""
-        return self.sampler
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        training_sets: Sequence[TrainingSet] | None = None,
-    ) -> StackedBagging:
-        """Fit the members and the second level, and choose the thresholds.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            The features.
-        y : array, sparse matrix or data frame of shape (n, q)
-            The labels, 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows, if the estimator takes weights. A synthetic row has the weight
-            of its seed.
-        training_sets : sequence of TrainingSet, optional
-            What the members learn from, drawn before by :func:`draw_training_sets` and shared
-            with other ensembles: the first ``n_estimators`` are used, with weights of their
-            own, and the sampler only where thresholds need other models. Equal sets become one
-            member, which is learned once, if every ``random_state`` of the estimator is an int.
-
-        Returns
-        -------
-        self : object
-            The fitted ensemble.
-        """
-        if training_sets is not None:
-            check_set_count(training_sets, self.n_estimators)
-            check_no_sets_of_dropped_rows(sample_weight)
-        self._learn(X, y, sample_weight, training_sets=training_sets)
-        return self
 
     def _fit(
         self,
@@ -304,27 +250,6 @@ class StackedBagging(WeightedClassifier):
         scores = combine_by_folds(*self._level_table(data, known))
         return HeldOutScores(known.rows, scores)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the scores of the first member, of the first two, … of all.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            The features.
-
-        Yields
-        ------
-        scores : ndarray of shape (n, q)
-            The mean score of the members so far, combined by the second level.
-        """
-        yield from (self._combine(stage.mean) for stage in staged_scores(self, X))
-
-    def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self._combine(self._members.mean(clean, X))
-
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         """Return the scores of the ensemble from the mean score of members."""
         return self._level.combine(mean)
-
-    def _thresholds(self) -> np.ndarray:
-        return self.thresholds_

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
-import joblib
 import numpy as np
 from sklearn.base import clone
 
-from labelance._arrays._columns import bare_cells
 from labelance._arrays._open import take_columns, take_rows
 from labelance._utils._compat import HasMethods, Interval, RealNotInt, StrOptions, validate_params
 from labelance._utils._random import RandomStateLike, as_generator, set_random_states
@@ -71,12 +69,6 @@ class TrainingSet:
     @property
     def y(self) -> Any:
         return self.data.labels.table
-
-    @cached_property
-    def digest(self) -> str:
-        """What two sets have in common only if they are the same, bit by bit."""
-        parts = self.left_out, self.weight, self.features, self.related
-        return joblib.hash([bare_cells(self.X), bare_cells(self.y), *parts])
 
 
 def why_sampler_needs_all(sampler: Any) -> str | None:
