@@ -223,9 +223,8 @@ def test_every_public_name_of_a_package_has_a_docstring(case):
 # Calls in sentences of the guide that are not ours.
 FOREIGN = {
     "BCEWithLogitsLoss", "DataFrame", "DataLoader", "LGBMClassifier", "MLPClassifier", "as_tensor",
-    "categorize", "compute", "cross_val_predict", "from_dlpack", "from_zarr", "join", "parallel_config",
-    "persist",
-    "reshape", "savez", "to", "to_parquet", "where", "write_dataset",
+    "categorize", "compute", "cross_val_predict", "from_dlpack", "from_zarr", "join",
+    "parallel_config", "persist", "reshape", "savez", "to", "to_parquet", "where", "write_dataset",
 }  # fmt: skip
 
 

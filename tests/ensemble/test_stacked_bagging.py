@@ -627,6 +627,7 @@ def test_few_of_our_classes_lie_below_an_ensemble():
         ours = [base.__name__ for base in kind.__mro__ if base.__module__.startswith("labelance")]
         assert ours == [
             kind.__name__,
+            "SampledEnsemble",
             "WeightedClassifier",
             "BaseMultiLabelClassifier",
             "MarksVersion",
