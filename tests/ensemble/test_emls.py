@@ -271,7 +271,7 @@ def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
 @pytest.mark.parametrize("learner", [LabelThresholds(TREE), EMLS(TREE, tune_on="cv")])
 def test_fewer_rows_than_folds_are_refused(data, learner):
     X, Y = data
-    with pytest.raises(TooFewRowsError, match=r'n_samples=2'):
+    with pytest.raises(TooFewRowsError, match=r"n_samples=2"):
         learner.fit(X[:2], Y[:2])
 
 
