@@ -199,21 +199,21 @@ def test_groups_that_are_ignored_are_named(data):
 
 Z = np.eye(4, dtype=int)
 BAD = [
-    (IterativeStratifiedKFold(5), Z, None, TooFewRowsError, "only 4 rows. Lower n_splits"),
+    (IterativeStratifiedKFold(5), Z, None, TooFewRowsError, "only 4 rows"),
     (IterativeStratifiedKFold(1), Z, None, InputError, "must be an integer >= 2. Got 1"),
-    (IterativeStratifiedKFold(2.5), Z, None, InputError, "Got 2.5. Try n_splits"),
+    (IterativeStratifiedKFold(2.5), Z, None, InputError, "Got 2.5."),
     (IterativeStratifiedKFold(2, order=3), Z, None, InputError, "Got 3"),
     (IterativeStratifiedKFold(2), Z[:, 0], None, LabelFormatError, "one dimension"),
     (IterativeStratifiedKFold(2), None, None, LabelFormatError, "y is None"),
     (IterativeStratifiedKFold(2), 2 * Z, None, LabelFormatError, "y also holds 2"),
-    (RepeatedIterativeStratifiedKFold(2, 0), Z, None, InputError, "Got 0. Try n_repeats"),
-    (IterativeStratifiedShuffleSplit(0), Z, None, InputError, "Got 0. Try n_splits"),
-    (IterativeStratifiedShuffleSplit(test_size=1.5), Z, None, InputError, "Got 1.5. Try test_size"),
-    (IterativeStratifiedShuffleSplit(test_size=4), Z, None, InputError, "Got 4. Try test_size"),
-    (IterativeStratifiedShuffleSplit(test_size="x"), Z, None, InputError, "Got 'x'. Try test_size"),
+    (RepeatedIterativeStratifiedKFold(2, 0), Z, None, InputError, "Got 0"),
+    (IterativeStratifiedShuffleSplit(0), Z, None, InputError, "Got 0"),
+    (IterativeStratifiedShuffleSplit(test_size=1.5), Z, None, InputError, "Got 1.5."),
+    (IterativeStratifiedShuffleSplit(test_size=4), Z, None, InputError, "Got 4."),
+    (IterativeStratifiedShuffleSplit(test_size="x"), Z, None, InputError, "Got 'x'."),
     (
         IterativeStratifiedShuffleSplit(test_size=0.6, train_size=0.6),
-        Z, None, InputError, "Got train_size=0.6 and test_size=0.6. Lower one",
+        Z, None, InputError, "Got train_size=0.6 and test_size=0.6",
     ),
     (IterativeStratifiedShuffleSplit(test_size=0.01), Z, None, TooFewRowsError, "Part 2 got none"),
     (IterativeStratifiedGroupKFold(2), Z, None, InputError, "groups is None. Pass groups"),
@@ -227,10 +227,9 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("cv", "Y", "groups", "error", "words"), BAD, ids=[b[4] for b in BAD])
-def test_bad_input_is_refused_with_advice(cv, Y, groups, error, words):
+@pytest.mark.parametrize(("cv", "Y", "groups", "error", "words"), BAD)
+def test_bad_input_is_refused(cv, Y, groups, error, words):
     with pytest.raises(error, match=re.escape(words)) as caught:
         list(cv.split(np.zeros((4, 1)), Y, groups))
     assert caught.value.problem
     assert caught.value.found
-    assert caught.value.cure

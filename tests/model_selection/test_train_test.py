@@ -127,8 +127,8 @@ BAD = [
     ((Y,), {"sizes": (1.0,)}, InputError, "at least two parts"),
     ((Y,), {"sizes": ("a", "b")}, InputError, "Got sizes=('a', 'b')."),
     ((Y,), {"sizes": (0.5, 0.5), "test_size": 0.5}, InputError, "Got both"),
-    ((Y,), {"test_size": 0.0}, InputError, "Got 0.0. Try test_size"),
-    ((Y,), {"train_size": 7}, InputError, "Got 7. Try train_size"),
+    ((Y,), {"test_size": 0.0}, InputError, "Got 0.0"),
+    ((Y,), {"train_size": 7}, InputError, "Got 7"),
     ((Y,), {"order": 0}, InputError, "Got 0"),
     ((Y[:, 0],), {}, LabelFormatError, "one dimension"),
     ((np.zeros(5), Y), {}, InputError, "They have 5, 6 rows"),
@@ -137,6 +137,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arrays", "options", "error", "words"), BAD, ids=[b[3] for b in BAD])
-def test_bad_input_is_refused_with_advice(arrays, options, error, words):
+def test_bad_input_is_refused(arrays, options, error, words):
     with pytest.raises(error, match=re.escape(words)):
         multilabel_train_test_split(*arrays, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -406,7 +407,8 @@ def find_label_file(path: Path) -> Path:
     """Return the label file next to a data file; the two parts of a split may share one."""
     own = label_file_beside(path)
     shared = own.with_name(_PART.sub("", own.stem) + ".xml")
-    return shared if shared.is_file() and not own.is_file() else own
+    # Not Path.is_file, which raises for a name that is longer than names may be.
+    return shared if os.path.isfile(shared) and not os.path.isfile(own) else own
 
 
 def _find_by_file(table: Table) -> Sequence[int]:
