@@ -22,7 +22,7 @@ from figures.decisions import decision_figures
 from figures.leaderboard import leaderboard_figures
 from figures.long_tail import long_tail_figures
 from figures.paper import fair_figures, paper_figures
-from figures.practice import practice_figures, practice_gains, text_figures
+from figures.practice import practice_figures, practice_gains, text_figures, today_figures
 from figures.rivals import rivals_figures
 from figures.scale import scale_figures
 from figures.street import street_figures
@@ -39,6 +39,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "practice-gains": (practice_gains, ("practice",)),
     "practice-sparse": (practice_figures, ("practice-sparse",)),
     "practice-text": (text_figures, ("practice-text",)),
+    "practice-today": (today_figures, ("practice-today",)),
     "long-tail": (long_tail_figures, ("long_tail",)),
     "decisions": (decision_figures, ("decisions",)),
     "leaderboard": (leaderboard_figures, ("leaderboard",)),

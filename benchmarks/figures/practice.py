@@ -148,6 +148,40 @@ def text_figures(folder: Path) -> dict[str, str]:
     }
 
 
+TODAY = {
+    "goemotions_tfidf": "posts, TF-IDF",
+    "goemotions_minilm": "posts, embeddings",
+    "stackex_cooking": "questions, word counts",
+    "imdb": "plots, word counts",
+    "tox21": "molecules, fingerprints",
+    "mirflickr": "images, features",
+    "made": "made table",
+}
+
+
+def today_figures(folder: Path) -> dict[str, str]:
+    """Return what to do under a linear learner and a network, on data of today."""
+    cells = pd.read_csv(folder / "cells.csv")
+    wide = 100 * cells.pivot_table(
+        index=["learner", "data"], columns="method", values=["f", "map"], sort=False
+    )
+    found = {}
+    for learner in ("linear", "network"):
+        of = wide.xs(learner, level="learner").reindex(
+            [name for name in TODAY if name in wide.loc[learner].index]
+        )
+        of = of.rename(index=TODAY)
+        methods = [name for name in of["f"].columns if of["f"][name].notna().any()]
+        draws = [name for name in methods if name.startswith("ML")]
+        found[f"f-{learner}"] = markdown(of["f"][methods], "", "{:.1f}")
+        found[f"map-{learner}"] = markdown(of["map"][["nothing", *draws]], "", "{:.1f}")
+        over = of["f"][[f"thresholds, {name}" for name in draws]].sub(of["f"]["thresholds"], axis=0)
+        found[f"thresholds-{learner}"] = span(of["f"]["thresholds"] - of["f"]["nothing"])
+        found[f"more-{learner}"] = span(over)
+        found[f"ranking-{learner}"] = span(of["map"][draws].sub(of["map"]["nothing"], axis=0))
+    return found
+
+
 def span(values: pd.DataFrame | pd.Series) -> str:
     """Return the least and the largest of some numbers."""
     return f"{values.min(axis=None):.1f} to {values.max(axis=None):.1f}"

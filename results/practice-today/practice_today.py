@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from imblearn.pipeline import make_pipeline
+from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
@@ -42,8 +43,8 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from street import SMALL, load, measure
 
 DENSE = ("goemotions_minilm", "mirflickr", "made")
-DATA = ("mirflickr", "tox21", "stackex_cooking", "made", "goemotions_minilm", "goemotions_tfidf",
-        "imdb")  # fmt: skip
+DATA = ("stackex_cooking", "goemotions_minilm", "imdb", "goemotions_tfidf", "made", "tox21",
+        "mirflickr")  # fmt: skip
 ROWS = 10_000
 SAMPLERS = {"MLROS": MLROS, "MLSMOTE": MLSMOTE, "MLSOL": MLSOL}
 
@@ -72,40 +73,46 @@ def models(learner: str, seed: int, *, sparse: bool) -> Iterator[tuple[str, Any]
         )
 
 
-def run(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the figures of every set, seed, learner and method."""
+def run(data: str, seed: int, learner: str, folder: Path) -> list[dict[str, Any]]:
+    """Return the figures of every method on a set."""
     warnings.simplefilter("ignore")
-    for data in DATA:
-        for seed in range(3 if data in SMALL else 1):
-            X, Y, train, test = load(data, seed, folder)
-            train = np.random.default_rng(seed).permutation(train)[:ROWS]
-            for learner in ("linear", *["network"] * (data in DENSE)):
-                for method, model in models(learner, seed, sparse=sp.issparse(X)):
-                    began = time.process_time()
-                    model.fit(X[train], Y[train])
-                    spent = time.process_time() - began
-                    scores, decided = model.predict_proba(X[test]), model.predict(X[test])
-                    found = measure(Y[test], np.asarray(scores), np.asarray(decided))
-                    yield {
-                        "data": data, "rows": len(train), "seed": seed, "learner": learner,
-                        "method": method, "f": found["f"], "map": found["map"], "cpu": spent,
-                    }  # fmt: skip
+    X, Y, train, test = load(data, seed, folder)
+    train = np.random.default_rng(seed).permutation(train)[:ROWS]
+    found = []
+    for method, model in models(learner, seed, sparse=sp.issparse(X)):
+        began = time.process_time()
+        model.fit(X[train], Y[train])
+        spent = time.process_time() - began
+        scores, decided = model.predict_proba(X[test]), model.predict(X[test])
+        figures = measure(Y[test], np.asarray(scores), np.asarray(decided))
+        line = {
+            "data": data, "rows": len(train), "seed": seed, "learner": learner, "method": method,
+            "f": figures["f"], "map": figures["map"], "cpu": spent,
+        }  # fmt: skip
+        print(*(f"{v:.4g}" if isinstance(v, float) else v for v in line.values()), flush=True)
+        found.append(line)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, help="a CSV file for the figures")
+    parser.add_argument("--jobs", type=int, default=1, help="sets at a time")
     options = parser.parse_args()
     folder = Path(os.environ.get("LABELANCE_DATA", ""), "street")
     if not folder.is_dir():
         print("The folder that LABELANCE_DATA names has no folder street: nothing to do")
         return
-    lines = []
-    for line in run(folder):
-        print(*(f"{v:.4g}" if isinstance(v, float) else v for v in line.values()), flush=True)
-        lines.append(line)
+    cells = [
+        (data, seed, learner)
+        for data in DATA
+        for seed in range(3 if data in SMALL else 1)
+        for learner in ("linear", *["network"] * (data in DENSE))
+    ]
+    found = Parallel(options.jobs)(delayed(run)(*cell, folder) for cell in cells)
     if options.keep:
-        pd.DataFrame(lines).to_csv(options.keep, index=False, float_format="%.4g")
+        lines = pd.DataFrame([line for lines in found for line in lines])
+        lines.to_csv(options.keep, index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":
