@@ -38,7 +38,7 @@ class InvertedIndexEngine(CandidateEngine):
 
     def scan_segment(self, first: int, start: int, stop: int, scan: Scan) -> None:
         index = self.segments[first // self.segment]
-        scores = np.zeros((stop - start, index.strips.shape[1]), dtype=index.strips.dtype)
+        scores = np.empty((stop - start, index.strips.shape[1]), dtype=index.strips.dtype)
         score_rows(*self.query, start, index, scores)
         self.scan_scores(scores, first, start, scan)
 
