@@ -61,6 +61,7 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
     )
 
     verbose: int = 0  # for learners without the parameter
+    label_weight: Any = None  # likewise
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
@@ -85,6 +86,8 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
         if getattr(self, "n_jobs", None) is not None:  # scikit-learn leaves 0 to joblib
             check_n_jobs(self.n_jobs)
         super()._validate_params()
+        if self.label_weight is not None:
+            check_takes_weights(self.estimator, type(self).__name__)
 
     def _fit_clean(self, data: Data, **known: Any) -> Any:
         """Fit validated rows: the work of ``fit``.
@@ -292,7 +295,7 @@ class WeightedClassifier(BaseMultiLabelClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any, **ready: Any) -> WeightedClassifier:
         """Validate rows, labels and weights, and fit; ``ready`` holds what was computed before."""
         if self._weights_of_estimator(sample_weight) is not None:
-            self._check_takes_weights()
+            check_takes_weights(self.estimator, type(self).__name__)
         data = self._validate(X, y)
         rows, weight = validate_weights(sample_weight, data.n_samples, caller=type(self).__name__)
         if rows is not None:
@@ -342,15 +345,34 @@ class WeightedClassifier(BaseMultiLabelClassifier):
         tags = super().__sklearn_tags__()
         return tags if self.estimator is None else inherit_input_tags(self.estimator, tags)
 
-    def _check_takes_weights(self) -> None:
-        if isinstance(self.estimator, WeightedClassifier):
-            self.estimator._check_takes_weights()
-        elif self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise InputError(
-                f"The estimator of {type(self).__name__} must accept sample_weight",
-                f"{type(self.estimator).__name__} takes no weights",
-                "Use an estimator whose fit has sample_weight, or omit the weights",
-            )
+
+def check_takes_weights(estimator: Any, caller: str) -> None:
+    """Raise where the estimator inside ``caller`` takes no weights of rows; None, C4.5, does."""
+    if isinstance(estimator, WeightedClassifier):
+        check_takes_weights(estimator.estimator, type(estimator).__name__)
+    elif isinstance(estimator, Pipeline) and not _resamples(estimator):
+        check_takes_weights(estimator.steps[-1][1], caller)
+    elif estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(
+            f"The estimator of {caller} must accept sample_weight",
+            f"{type(estimator).__name__} takes no weights",
+            "Use an estimator whose fit has sample_weight, or omit the weights",
+        )
+
+
+def _resamples(pipeline: Pipeline) -> bool:
+    """Say whether a step makes or drops rows, which then have no weights."""
+    return any(hasattr(step, "fit_resample") for _, step in pipeline.steps)
+
+
+def weight_options(estimator: Any, weight: Weights) -> dict[str, Any]:
+    """Return what hands weights to ``fit``: to the last step of a pipeline, which routing knows."""
+    if weight is None:
+        return {}
+    if not isinstance(estimator, Pipeline) or get_config()["enable_metadata_routing"]:
+        return {"sample_weight": weight}
+    name, last = estimator.steps[-1]
+    return {f"{name}__{option}": value for option, value in weight_options(last, weight).items()}
 
 
 def hands_on_rows(estimator: Any) -> bool:
@@ -403,12 +425,12 @@ def fit_inner(estimator: Any, data: Data, weight: Weights = None, neighborhood: 
         known = {"weight": None if even else weight, "neighborhood": neighborhood}
         estimator._validate_params()
         return estimator._fit_clean(data, **_given(known))
-    known = {"sample_weight": weight, "neighborhood": neighborhood}
+    options = _given({"neighborhood": neighborhood}) | weight_options(estimator, weight)
     X, y = data.features.container.native, to_dense(data.labels.table)
     with warnings.catch_warnings():
         if data.Y.shape[1] == 1:  # our y is a table, so this advice is no use
             warnings.filterwarnings("ignore", "A column-vector y", DataConversionWarning)
-        return estimator.fit(X, y, **_given(known))
+        return estimator.fit(X, y, **options)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from labelance._utils._compat import HasMethods, StrOptions
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
+from labelance.learners._label_weight import find_label_weights
 from labelance.learners._reduction import Rows, Trainer, make_trainer
 from labelance.learners.tree import C45Classifier
 
@@ -48,7 +49,8 @@ class LearnerWithEstimator(WeightedClassifier):
 
     def _trainer(self, data: Data, X: Any, weight: Weights) -> Trainer:
         weight = self._weights_of_estimator(weight)
-        return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight)
+        own = find_label_weights(self.label_weight, data.labels, caller=type(self).__name__)
+        return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight, own)
 
 
 def all_learners() -> dict[str, type[BaseMultiLabelClassifier]]:

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from labelance._validation._arguments import Weights
+from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._label_weight import LABEL_WEIGHT
 from labelance.learners._reduction import Rows, split_labels
 
 
@@ -20,6 +22,12 @@ class BinaryRelevance(LearnerWithEstimator):
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`, whose trees for all
         labels are grown together.
+    label_weight : "balanced", mapping, array or function, default=None
+        What the cells of each label weigh, times ``sample_weight``, which the estimator must take.
+        A mapping has the weight of positives by name or number of a label; other labels have 1. An
+        array has shape (q,), for positives; (q, 2), for absence and presence; or (n, q), for all
+        cells. A function of y returns one of these. "balanced" is
+        :func:`~labelance.sampling.label_weights`: both classes of a label weigh the same.
     categorical_features : None, mask, column numbers or names, default=None
         Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.
@@ -79,10 +87,28 @@ class BinaryRelevance(LearnerWithEstimator):
     _fits_each_label = True
     _needs_all: ClassVar[str | None] = None
     _needs_only_rows: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnerWithEstimator._parameter_constraints,
+        **LABEL_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        label_weight: Any = None,
+        categorical_features: CategoricalFeatures = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator, categorical_features=categorical_features, n_jobs=n_jobs, verbose=verbose
+        )
+        self.label_weight = label_weight
 
     @property
     def _weights_count_rows(self) -> bool:
-        return self._grows_c45()
+        return self._grows_c45() and self.label_weight is None
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         split = split_labels(data.Y, data.unknown)

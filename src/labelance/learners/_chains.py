@@ -206,7 +206,8 @@ def _fit_chain(
         present, wide = labels[label], _append(X, before, plan.labels[:t])
         rows = plan.draw_rows(present)
         estimator = _declare(trainer.estimator, X.shape[1], t)
-        of_link = CloneTrainer(estimator, Rows(wide, wide), clean=True, weight=trainer.weight)
+        own = None if trainer.label_weight is None else trainer.label_weight.take(label)
+        of_link = CloneTrainer(estimator, Rows(wide, wide), True, trainer.weight, own)
         targets = np.maximum(present[rows], 0)
         link = of_link.fit(subset_problems([rows], [targets], 2), rng=plan.rng)
         if features == "predicted" or labels.has_unknown:

@@ -16,6 +16,7 @@ from labelance._validation._data import Data
 from labelance._validation._labels import known_cells, take_unknown
 from labelance.learners._base import LearnerWithEstimator
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
+from labelance.learners._label_weight import LABEL_WEIGHT
 from labelance.learners._reduction import Floats, Rows
 
 SHARE_WITHOUT_BOOTSTRAP = 0.67
@@ -47,6 +48,8 @@ class ECC(LearnerWithEstimator):
         A label is predicted where its score is at least this. "cardinality" chooses the
         threshold that predicts as many labels as the training rows have, judged by rows that
         the chains did not learn from.
+    label_weight : "balanced", mapping, array or function, default=None
+        What the cells of each label weigh, as in :class:`BinaryRelevance`.
     categorical_features : None, mask, column numbers or names, default=None
         Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.
@@ -113,6 +116,7 @@ class ECC(LearnerWithEstimator):
         "chain_features": [StrOptions({"true", "predicted"})],
         "use_votes": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="both"), StrOptions({"cardinality"})],
+        **LABEL_WEIGHT,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -125,6 +129,7 @@ class ECC(LearnerWithEstimator):
         chain_features: ChainFeatures = "true",
         use_votes: bool = False,
         threshold: float | Literal["cardinality"] = 0.5,
+        label_weight: Any = None,
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
@@ -138,6 +143,7 @@ class ECC(LearnerWithEstimator):
         self.chain_features = chain_features
         self.use_votes = use_votes
         self.threshold = threshold
+        self.label_weight = label_weight
         self.random_state = random_state
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:

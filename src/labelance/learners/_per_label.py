@@ -20,8 +20,14 @@ from labelance._utils._random import RandomStateLike, as_generator, set_random_s
 from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import Data
 from labelance._validation._features import Schema, validate_like
-from labelance._validation._labels import absent_if_never_known, known_cells, validate_labels
-from labelance.exceptions import NothingToSampleError, UnsampledLabelWarning
+from labelance._validation._labels import (
+    absent_if_never_known,
+    known_cells,
+    open_clean_labels,
+    validate_labels,
+)
+from labelance.exceptions import InputError, NothingToSampleError, UnsampledLabelWarning
+from labelance.learners._label_weight import LABEL_WEIGHT, LabelWeights, find_label_weights
 from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.learners.tree import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
@@ -48,6 +54,9 @@ class PerLabel(BaseMultiLabelClassifier):
         ``RandomOverSampler``, which works on every kind of rows.
     estimator : classifier, default=None
         Any scikit-learn classifier; None is :class:`C45Classifier`.
+    label_weight : "balanced", mapping, array or function, default=None
+        What positives, or both classes, of each label weigh, as in :class:`BinaryRelevance`.
+        "balanced" and functions look at the resampled rows of one label at a time.
     categorical_features : None, mask, column numbers or names, default=None
         Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; the sampler, as other estimators, gets X as it is and needs its
@@ -93,7 +102,8 @@ class PerLabel(BaseMultiLabelClassifier):
     get the label as a y of one column; those that compare labels with each other (MLROS, REMEDIAL)
     find nothing to do there, but MLSOL and MLUL do.
 
-    There is no ``sample_weight``: rows that a sampler makes have none. The cost is that of the
+    There is no ``sample_weight``: rows that a sampler makes have none. Weights of labels count made
+    rows too; "balanced" is 1 where the sampler has balanced a label. The cost is that of the
     sampler and of the estimator, both times the number of labels.
 
     Examples
@@ -112,6 +122,7 @@ class PerLabel(BaseMultiLabelClassifier):
         **BaseMultiLabelClassifier._parameter_constraints,
         "sampler": [HasMethods(["fit_resample"]), None],
         "estimator": [HasMethods(["fit", "predict"]), None],
+        **LABEL_WEIGHT,
         "categorical_features": ["array-like", StrOptions({"auto"}), None],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
@@ -122,6 +133,7 @@ class PerLabel(BaseMultiLabelClassifier):
         sampler: Any = None,
         estimator: Any = None,
         *,
+        label_weight: Any = None,
         categorical_features: CategoricalFeatures = None,
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
@@ -129,6 +141,7 @@ class PerLabel(BaseMultiLabelClassifier):
     ) -> None:
         self.sampler = sampler
         self.estimator = estimator
+        self.label_weight = label_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -140,8 +153,9 @@ class PerLabel(BaseMultiLabelClassifier):
         rows = Rows(data.X, to_rows(X))
         rng, schema = as_generator(self.random_state), self._schema
         source = _make_source(sampler, data, rows, schema, rng)
+        weigh = self._find_weights(data)
         tasks = (
-            delayed(_fit_label)(source, j, self.estimator, schema, stream)
+            delayed(_fit_label)(source, j, self.estimator, schema, stream, weigh)
             for j, stream in enumerate(rng.spawn(self.n_labels_))
         )
         fitted = run_parallel(
@@ -151,6 +165,18 @@ class PerLabel(BaseMultiLabelClassifier):
         self._models = [label.model for label in fitted]
         self.estimators_ = [model[0] for model in self._models]
         self.unsampled_labels_ = np.flatnonzero([not label.sampled for label in fitted])
+
+    def _find_weights(self, data: Data) -> Any:
+        """Return weights of labels, or what finds them in the resampled rows of each."""
+        if isinstance(self.label_weight, str) or callable(self.label_weight):
+            return self.label_weight
+        found = find_label_weights(self.label_weight, data.labels, caller="PerLabel")
+        if found is not None and found.of_cells:
+            raise InputError(
+                "label_weight of PerLabel must hold one or two weights per label",
+                "It has one per cell, and rows that a sampler makes have none",
+            )
+        return found
 
     def _hands_on_rows(self) -> bool:
         own = isinstance(self.sampler, BaseMultiLabelSampler) or self.estimator is None
@@ -271,7 +297,12 @@ def _make_source(
 
 
 def _fit_label(
-    source: LabelByLabel, label: int, estimator: Any, schema: Schema, rng: np.random.Generator
+    source: LabelByLabel,
+    label: int,
+    estimator: Any,
+    schema: Schema,
+    rng: np.random.Generator,
+    weigh: Any,
 ) -> FittedLabel:
     """Fit the classifier of one label to rows resampled for it, or to all if they cannot be."""
     found, refusal = source.as_they_are(label), None
@@ -282,6 +313,11 @@ def _fit_label(
             raise
         except _REFUSALS as error:
             refusal = str(error).split("\n", 1)[0]
-    trainer = make_trainer(estimator, found.rows, schema, None)
+    if isinstance(weigh, LabelWeights):
+        own: LabelWeights | None = weigh.take(label)
+    else:
+        y = open_clean_labels(found.y.toarray().astype(np.int64))
+        own = find_label_weights(weigh, y, caller="PerLabel")
+    trainer = make_trainer(estimator, found.rows, schema, None, own)
     model = trainer.fit(split_labels(found.y).problems, n_jobs=1, rng=rng)
     return FittedLabel(model, found.sampled, refusal)

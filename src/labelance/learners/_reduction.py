@@ -21,13 +21,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from labelance._arrays._columns import to_rows
 from labelance._arrays._open import take_rows
 from labelance._arrays._sparse import narrow_indices
+from labelance._classifier import weight_options
 from labelance._progress import loop, run_parallel
 from labelance._utils._random import draw_seeds, set_random_states
-from labelance._validation._arguments import Weights
+from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._features import Schema
 from labelance._validation._labels import absent_if_never_known
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_labelsets
+from labelance.learners._label_weight import LabelWeights
 from labelance.learners.tree import (
     C45Classifier,
     Forest,
@@ -269,6 +271,7 @@ class CloneTrainer:
     rows: Rows
     clean: bool
     weight: Weights = None
+    label_weight: LabelWeights | None = None  # of problems, one per label
 
     def fit(
         self,
@@ -290,6 +293,8 @@ class CloneTrainer:
                 expand_problem(problems, p, n),
                 problems.all_rows,
                 self.weight,
+                self.label_weight,
+                p,
                 seed,
             )
             for p, seed in enumerate(seeds)
@@ -364,7 +369,14 @@ class ConstantClassifier:
 
 
 def _fit_clone(
-    estimator: Any, X: Any, problem: Problem, all_rows: bool, weight: Weights, seed: Any
+    estimator: Any,
+    X: Any,
+    problem: Problem,
+    all_rows: bool,
+    weight: Weights,
+    label_weight: LabelWeights | None,
+    label: int,
+    seed: Any,
 ) -> Any:
     rows, y, _ = problem
     classes = np.unique(y)
@@ -373,8 +385,11 @@ def _fit_clone(
     model = clone(estimator)
     if seed is not None:
         set_random_states(model, seed)
-    options = {} if weight is None else {"sample_weight": weight[rows]}
-    return model.fit(X if all_rows else take_rows(X, rows), y, **options)
+    weight = take_weights(weight, rows)
+    if label_weight is not None:
+        weight = label_weight.times(weight, label, rows, y)
+    X = X if all_rows else take_rows(X, rows)
+    return model.fit(X, y, **weight_options(model, weight))
 
 
 def _votes_of_block(
@@ -490,23 +505,30 @@ class TreeModels:
         return self.forest.aggregate(rows.clean, votes, hard=hard, ties=ties, n_jobs=n_jobs)
 
 
-def make_trainer(estimator: Any, rows: Rows, schema: Schema, weight: Weights) -> Trainer:
+def make_trainer(
+    estimator: Any,
+    rows: Rows,
+    schema: Schema,
+    weight: Weights,
+    label_weight: LabelWeights | None = None,
+) -> Trainer:
     """Return the fastest trainer for an estimator (None: C4.5).
 
     Work that all problems share, such as sorting the columns for trees, is done here, once.
     """
     estimator = C45Classifier() if estimator is None else estimator
     if not isinstance(estimator, C45Classifier):
-        return CloneTrainer(estimator, rows, clean=False, weight=weight)
+        return CloneTrainer(estimator, rows, False, weight, label_weight)
     own = nominal_columns(estimator.categorical_features, rows.clean.shape[1], schema.names)
     counts = categories_of_features(rows.clean, own, estimator.n_categories, schema)
-    if type(estimator) is C45Classifier and estimator.class_weight is None:
+    alike = estimator.class_weight is None and label_weight is None  # weights of all problems
+    if type(estimator) is C45Classifier and alike:
         data, names = prepare_data(rows.clean, counts), _string_names(schema)
         return TreeTrainer(data, estimator, options_of(estimator), names, schema, weight)
     informed = clone(estimator).set_params(
         categorical_features=np.flatnonzero(counts), n_categories=counts[counts > 0]
     )
-    return CloneTrainer(informed, rows, clean=True, weight=weight)
+    return CloneTrainer(informed, rows, True, weight, label_weight)
 
 
 def _string_names(schema: Schema) -> tuple[str, ...] | None:
