@@ -23,7 +23,7 @@ from labelance._arrays._cells import label_dtype
 from labelance._arrays._containers import column_counts, stored_values
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
-from labelance._classifier import relevance
+from labelance._classifier import check_takes_weights, relevance
 from labelance._progress import loop
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
@@ -32,7 +32,7 @@ from labelance.advice._learners import Learner
 from labelance.decisions import LabelThresholds
 from labelance.decisions._held_out import CV_FOLDS, has_bags
 from labelance.ensemble import MLSOLBagging, RareLabelClassifier
-from labelance.exceptions import LabelanceError
+from labelance.exceptions import InputError, LabelanceError
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_brier_loss, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
@@ -273,7 +273,19 @@ def has_gaps(data: Data) -> bool:
 
 
 def _weight_parameters(learner: Any) -> list[str]:
-    return [name for name in learner.get_params() if name.rpartition("__")[2] == "class_weight"]
+    """Return what balances classes: of classifiers, or of what fits each to a label."""
+    params = learner.get_params()
+    own = [name for name in params if name.rpartition("__")[2] == "class_weight"]
+    if own:
+        return own
+    found = [name for name in params if name.rpartition("__")[2] == "label_weight"]
+    try:
+        for name in found:
+            prefix = name.removesuffix("label_weight")
+            check_takes_weights(params[f"{prefix}estimator"], caller="advise")
+    except InputError:
+        return []
+    return found
 
 
 @dataclass(frozen=True)
