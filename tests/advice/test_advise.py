@@ -24,6 +24,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -31,6 +32,7 @@ from sklearn.svm import LinearSVC
 
 from labelance import _progress, advise
 from labelance._progress import show_progress
+from labelance._utils._random import set_random_states
 from labelance._validation._data import validate_data
 from labelance.advice import CandidateResult
 from labelance.advice._code import write_expression, write_imports
@@ -40,6 +42,7 @@ from labelance.advice._compare import (
     SAMPLERS,
     ConfidenceInterval,
     Costs,
+    _weight_parameters,
     choose_by_rarity,
     choose_design,
     choose_sizes,
@@ -213,6 +216,27 @@ def test_what_is_advised_is_the_simplest_of_the_best_and_the_verdict_says_so(adv
     assert gain.low < gain.mean < gain.high
     names = [one.name for one in advice.outcomes if not one.failed]  # without class weights
     assert names == ["nothing", "thresholds", "MLROS", "MLSMOTE", "MLSOL", "MLSOLBagging"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "weighted"),
+    [
+        (LogisticRegression(), LogisticRegression(class_weight="balanced")),
+        (GaussianNB(), None),
+        (make_pipeline(StandardScaler(), GaussianNB()), None),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_labels_are_weighted_where_classifiers_have_no_class_weights(data, inside, weighted):
+    learner = make_pipeline(StandardScaler(), BinaryRelevance(inside))
+    found = make_estimator("class weights", learner, validate_data(*data, caller="test"), 0)
+    expected = BinaryRelevance(inside, label_weight="balanced")
+    expected = BinaryRelevance(weighted) if weighted else expected
+    assert repr(set_random_states(found[-1], 0)) == repr(set_random_states(expected, 0))
+
+
+def test_neighbors_have_no_weights_to_compare():
+    assert _weight_parameters(BinaryRelevance(KNN)) == _weight_parameters(KNN) == []
 
 
 @pytest.mark.slow
