@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.learners import BinaryRelevance
-from labelance.sampling import label_weights
 
 PAGE = Path(__file__).parents[2] / "docs/user_guide/targets.md"
 MAKE = {
@@ -55,7 +54,7 @@ def test_lightgbm_takes_weights_of_known_cells(data):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, hidden = data
     names = {
-        "np": np, "X": X, "y": np.where(hidden, np.nan, y), "label_weights": label_weights,
+        "X": X, "y": np.where(hidden, np.nan, y), "BinaryRelevance": BinaryRelevance,
         "LGBMClassifier": lambda: MAKE["lightgbm"](lightgbm),
     }  # fmt: skip
     exec(code_after("needs lightgbm"), names)
