@@ -104,7 +104,7 @@ def test_all_forms_agree(kind):
     pairs = np.column_stack([np.ones(4), positives])
     expected = found(positives)
     assert np.any(expected != found(None))
-    for wanted in (positives.tolist(), {1: 2.5, np.int64(3): 4}, pairs):
+    for wanted in (positives.tolist(), {1: {1: 2.5, 0: 1}, np.int64(3): 4}, pairs):
         assert_array_equal(found(wanted), expected)
         assert_array_equal(found(wanted, sp.csr_array(Y)), expected)
     for wanted in (by_name, by_name.to_dict(), {"b": 2.5, 3: 4}):
@@ -257,6 +257,15 @@ def test_weights_of_cells_may_be_missing_where_y_is():
         scores(BinaryRelevance(TREE, label_weight=cells), UNKNOWN) for cells in (holes, CELLS)
     )
     assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_ratio_of_a_label_that_does_not_vary_is_not_used(constant):
+    y = np.column_stack([Y, np.full(120, constant)])
+    ratio = BinaryRelevance(TREE, label_weight=lambda y: (1 - y).sum(axis=0) / y.sum(axis=0))
+    expected = BinaryRelevance(TREE, label_weight=lambda y: label_weights(y, kind="positive"))
+    assert_array_equal(scores(ratio, y), scores(expected, y))
 
 
 def test_cross_validation_balances_the_training_rows_of_each_fold():

@@ -24,10 +24,11 @@ class BinaryRelevance(LearnerWithEstimator):
         labels are grown together.
     label_weight : "balanced", mapping, array or function, default=None
         What the cells of each label weigh, times ``sample_weight``, which the estimator must take.
-        A mapping has the weight of positives by name or number of a label; other labels have 1. An
-        array has shape (q,), for positives; (q, 2), for absence and presence; or (n, q), for all
-        cells. A function of y returns one of these. "balanced" is
-        :func:`~labelance.sampling.label_weights`: both classes of a label weigh the same.
+        A mapping has, by name or number of a label, the weight of positives or a mapping of both
+        classes, such as {0: 1, 1: 5}; other labels have 1. An array has shape (q,), for positives;
+        (q, 2), for absence and presence; or (n, q), for all cells. A function of y returns one of
+        these. "balanced" is :func:`~labelance.sampling.label_weights`: both classes of a label
+        weigh the same.
     categorical_features : None, mask, column numbers or names, default=None
         Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get X as it is.

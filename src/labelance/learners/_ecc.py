@@ -49,7 +49,7 @@ class ECC(LearnerWithEstimator):
         threshold that predicts as many labels as the training rows have, judged by rows that
         the chains did not learn from.
     label_weight : "balanced", mapping, array or function, default=None
-        What the cells of each label weigh, as in :class:`BinaryRelevance`.
+        What the cells of each label weigh, as in :class:`BinaryRelevance`; found once, in all rows.
     categorical_features : None, mask, column numbers or names, default=None
         Categorical columns of X; those of a data frame count in any case. Only
         C4.5 uses them; other estimators get their codes as numbers.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import StrOptions
 from labelance._utils._messages import unknown_name
 from labelance._validation._arguments import Weights
@@ -67,8 +68,11 @@ def find_label_weights(wanted: Any, labels: Labels, *, caller: str) -> LabelWeig
     if values.ndim == 1:
         values = np.column_stack([np.ones(q), values])
     of_cells = values.shape != (q, 2)
-    known = known_cells(labels.unknown) if of_cells else None
-    used = values if known is None else values[known]
+    ones = column_counts(labels.Y)
+    learned = (ones > 0) & (ones < labels.n_known)  # a ratio of the others may be infinite
+    used = values[:, learned] if of_cells else values[learned]
+    if of_cells and labels.unknown is not None:
+        used = used[known_cells(labels.unknown, learned)]
     if not (np.isfinite(used).all() and (used > 0).all()):
         raise InputError(
             f"label_weight of {caller} must hold finite numbers > 0",
@@ -79,11 +83,12 @@ def find_label_weights(wanted: Any, labels: Labels, *, caller: str) -> LabelWeig
 
 
 def _by_number(given: Mapping[Any, Any], q: int, names: Iterable[Any], caller: str) -> list[Any]:
-    """Return the weights of a mapping in the order of the labels, 1 where it has none."""
+    """Return weights of absence and presence in the order of labels, 1 where there are none."""
     number = {j: j for j in range(q)} | {name: j for j, name in enumerate(names)}
-    weights: list[Any] = [1.0] * q
+    weights: list[Any] = [(1, 1)] * q
     for label, weight in given.items():
         if label not in number:
             raise unknown_name("label", label, names or range(q), f"label_weight of {caller}")
-        weights[number[label]] = weight
+        of_classes = weight if isinstance(weight, Mapping) else {1: weight}
+        weights[number[label]] = of_classes.get(0, 1), of_classes.get(1, 1)
     return weights

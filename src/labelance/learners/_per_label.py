@@ -102,8 +102,8 @@ class PerLabel(BaseMultiLabelClassifier):
     get the label as a y of one column; those that compare labels with each other (MLROS, REMEDIAL)
     find nothing to do there, but MLSOL and MLUL do.
 
-    There is no ``sample_weight``: rows that a sampler makes have none. Weights of labels count made
-    rows too; "balanced" is 1 where the sampler has balanced a label. The cost is that of the
+    There is no ``sample_weight``: rows that a sampler makes have none. Weights of labels hold for
+    made rows, too; "balanced" is 1 where the sampler has balanced a label. The cost is that of the
     sampler and of the estimator, both times the number of labels.
 
     Examples
