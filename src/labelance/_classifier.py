@@ -61,7 +61,6 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
     )
 
     verbose: int = 0  # for learners without the parameter
-    label_weight: Any = None  # likewise
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> BaseMultiLabelClassifier:
@@ -86,7 +85,7 @@ class BaseMultiLabelClassifier(MarksVersion, ClassifierMixin, BaseEstimator, met
         if getattr(self, "n_jobs", None) is not None:  # scikit-learn leaves 0 to joblib
             check_n_jobs(self.n_jobs)
         super()._validate_params()
-        if self.label_weight is not None:
+        if getattr(self, "label_weight", None) is not None:
             check_takes_weights(self.estimator, type(self).__name__)
 
     def _fit_clean(self, data: Data, **known: Any) -> Any:

@@ -49,7 +49,9 @@ class LearnerWithEstimator(WeightedClassifier):
 
     def _trainer(self, data: Data, X: Any, weight: Weights) -> Trainer:
         weight = self._weights_of_estimator(weight)
-        own = find_label_weights(self.label_weight, data.labels, caller=type(self).__name__)
+        wanted, own = getattr(self, "label_weight", None), None
+        if wanted is not None:
+            own = find_label_weights(wanted, data.labels, caller=type(self).__name__)
         return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight, own)
 
 

@@ -45,8 +45,6 @@ class LabelWeights:
 
 def find_label_weights(wanted: Any, labels: Labels, *, caller: str) -> LabelWeights | None:
     """Return the weights that ``label_weight`` asks for; None if all are 1."""
-    if wanted is None:
-        return None
     if isinstance(wanted, str):
         wanted = label_weights
     n, q = labels.Y.shape

@@ -168,9 +168,10 @@ class PerLabel(BaseMultiLabelClassifier):
 
     def _find_weights(self, data: Data) -> Any:
         """Return weights of labels, or what finds them in the resampled rows of each."""
-        if isinstance(self.label_weight, str) or callable(self.label_weight):
-            return self.label_weight
-        found = find_label_weights(self.label_weight, data.labels, caller="PerLabel")
+        wanted = self.label_weight
+        if wanted is None or isinstance(wanted, str) or callable(wanted):
+            return wanted
+        found = find_label_weights(wanted, data.labels, caller="PerLabel")
         if found is not None and found.of_cells:
             raise InputError(
                 "label_weight of PerLabel must hold one or two weights per label",
@@ -313,9 +314,10 @@ def _fit_label(
             raise
         except _REFUSALS as error:
             refusal = str(error).split("\n", 1)[0]
+    own: LabelWeights | None = None
     if isinstance(weigh, LabelWeights):
-        own: LabelWeights | None = weigh.take(label)
-    else:
+        own = weigh.take(label)
+    elif weigh is not None:
         y = open_clean_labels(found.y.toarray().astype(np.int64))
         own = find_label_weights(weigh, y, caller="PerLabel")
     trainer = make_trainer(estimator, found.rows, schema, None, own)
