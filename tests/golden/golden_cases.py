@@ -728,6 +728,11 @@ def function_cases():
         "sampling.WeightedIndexSampler",
         lambda: list(index_sampler(np.arange(30) % 4, 50, random_state=0)),
     )
+    batch_sampler = import_module("labelance.sampling").RareLabelBatchSampler
+    yield (
+        "sampling.RareLabelBatchSampler",
+        lambda: np.concatenate([*batch_sampler(plain()[1], 16, random_state=0)]),
+    )
 
     yield "datasets.make_figure1", lambda: datasets.make_figure1(random_state=0)
     yield "datasets.make_figure1, variant b", lambda: datasets.make_figure1("b", random_state=0)
@@ -810,7 +815,7 @@ FUNCTIONS = {
     *["find_calibration", "find_thresholds"],
     *["bayes_threshold", "decide_within_budget", "find_budget_rule", "maximize_expected_f"],
     *["guarantee_precision", "guarantee_recall", "limit_alarms", "positives_needed"],
-    *["label_weights", "sample_weights", "WeightedIndexSampler"],
+    *["label_weights", "sample_weights", "WeightedIndexSampler", "RareLabelBatchSampler"],
     *["distribution_balanced_weights", "focal_parameters", "logit_adjustment"],
 }
 

@@ -7,6 +7,7 @@ from labelance.sampling._base import (
     SamplerTraits,
     all_samplers,
 )
+from labelance.sampling._batches import RareLabelBatchSampler
 from labelance.sampling._cleaning import MLTL, MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._explain import Explanation
@@ -51,6 +52,7 @@ __all__ = [
     "RHwHUS",
     "RHwROS",
     "RHwRSMT",
+    "RareLabelBatchSampler",
     "RemedialHwR",
     "ResamplingPlan",
     "SamplerSequence",
