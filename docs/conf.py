@@ -56,6 +56,8 @@ autosummary_ignore_module_all = False  # a package's __all__ is its page
 autosummary_imported_members = True
 autodoc_typehints = "none"  # numpydoc's Parameters section says it in words
 autodoc_member_order = "bysource"
+# labelance.torch is documented where torch is not installed, too.
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 numpydoc_show_class_members = False  # the class template lists them
 numpydoc_class_members_toctree = False
 

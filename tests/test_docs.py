@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 # Pages that run where packages are installed.
 NEEDED = {
     "docs/user_guide/dask.md": ["dask"],
+    "docs/user_guide/losses.md": ["torch"],
     "docs/user_guide/saving.md": ["skops", "skl2onnx", "onnxruntime"],
 }
 # A block, the comment directly before it if that asks to leave the block out, and what it prints.
@@ -195,6 +196,7 @@ def test_the_reference_has_every_package():
     page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^   labelance\.([a-z_]+)$", page, re.MULTILINE)) == {
         *labelance._PACKAGES,
+        "torch",
         "show_versions",
     }
 

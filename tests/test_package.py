@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import labelance
+from labelance.exceptions import MissingDependencyError
 from labelance.sampling import all_samplers
 
 HEAVY = {"pandas", "polars", "matplotlib", "sklearn", "imblearn", "scipy", "numpy"}
@@ -175,7 +176,10 @@ SAMPLERS_OWN = {"n_samples": "n_synthetic", "max_samples": "max_synthetic"}
 def public_callables():
     for module in pkgutil.iter_modules(labelance.__path__, "labelance."):
         if not module.name.startswith(("labelance._", "labelance.exceptions")):
-            package = import_module(module.name)
+            try:
+                package = import_module(module.name)
+            except MissingDependencyError:  # labelance.torch
+                continue
             for name in getattr(package, "__all__", ()):
                 found = getattr(package, name)
                 if callable(found):
