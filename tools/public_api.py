@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import labelance
+from labelance.exceptions import MissingDependencyError
 
 LISTING = Path(__file__).with_suffix(".txt")
 PACKAGES = (*labelance._PACKAGES, "study.statistics", "torch")
@@ -136,11 +136,12 @@ def list_api() -> list[str]:
 
     lines = [f"labelance.{name}" for name in sorted(labelance.__all__)]
     for package in PACKAGES:
-        if package == "torch" and find_spec("torch") is None:  # what is listed stays
+        try:
+            module = import_module(f"labelance.{package}")
+        except MissingDependencyError:  # torch is not installed: what is listed stays
             committed = LISTING.read_text(encoding="utf-8").splitlines()
-            lines += [line for line in committed if line.startswith("labelance.torch.")]
+            lines += [line for line in committed if line.startswith(f"labelance.{package}.")]
             continue
-        module = import_module(f"labelance.{package}")
         for name in sorted(module.__all__):
             lines += list_name(f"labelance.{package}.{name}", getattr(module, name))
     app = import_module("labelance.cli._app").app
