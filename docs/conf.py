@@ -66,7 +66,7 @@ warnings.filterwarnings("error", module="labelance")
 _EXAMPLES = {  # in learning order; an example that is not listed breaks the build
     "start": "rare_label_classifier thresholds_costs grid_search mixed_frame explain",
     "text": "embeddings pipeline_sparse_text many_labels",
-    "networks": "network_thresholds loss_weights torch_dataloader",
+    "networks": "network_thresholds losses loss_weights torch_dataloader",
     "models": "boosters label_weight emls calibration budget guarantees",
     "data": "splits unknown_labels polars mulan_files",
     "understand": "mlsol_figure1 figure2 compare_samplers",

@@ -44,8 +44,9 @@ import matplotlib.pyplot as plt
 from labelance.metrics import macro_auc_pr, macro_f1
 
 try:
-    import torch
     from torch.utils.data import DataLoader, TensorDataset
+
+    import torch
 except ImportError:
     torch = None
     print("torch is not installed: pip install torch")
