@@ -50,6 +50,7 @@ from labelance.metrics import macro_auc_pr, macro_f1
 
 try:
     import torch
+
     from labelance.torch import (
         AsymmetricLoss,
         DistributionBalancedLoss,

@@ -44,9 +44,8 @@ import matplotlib.pyplot as plt
 from labelance.metrics import macro_auc_pr, macro_f1
 
 try:
-    from torch.utils.data import DataLoader, TensorDataset
-
     import torch
+    from torch.utils.data import DataLoader, TensorDataset
 except ImportError:
     torch = None
     print("torch is not installed: pip install torch")
