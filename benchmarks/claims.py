@@ -21,6 +21,7 @@ from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
 from figures.leaderboard import leaderboard_figures
 from figures.long_tail import long_tail_figures
+from figures.losses import losses_figures
 from figures.paper import fair_figures, paper_figures
 from figures.practice import practice_figures, practice_gains, text_figures, today_figures
 from figures.rivals import rivals_figures
@@ -41,6 +42,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "practice-text": (text_figures, ("practice-text",)),
     "practice-today": (today_figures, ("practice-today",)),
     "long-tail": (long_tail_figures, ("long_tail",)),
+    "losses": (losses_figures, ("losses",)),
     "decisions": (decision_figures, ("decisions",)),
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),

@@ -240,6 +240,9 @@ def public_names() -> set[str]:
     ]
     classes = [thing for thing in things if isinstance(thing, type)]
     found = {name for one in classes for name in (*dir(one), one.__name__)}
+    # Read, since these need torch.
+    losses = (Path(labelance.__file__).parent / "torch" / "_losses.py").read_text("utf-8")
+    found |= set(re.findall(r"(?:class|def) (\w+)\(", losses))
     return found | {thing.__name__ for thing in things if hasattr(thing, "__name__")}
 
 

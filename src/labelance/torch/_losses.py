@@ -19,7 +19,7 @@ log_sigmoid = torch.nn.functional.logsigmoid
 Reduction = Literal["mean", "sum", "none"]
 
 
-class CellLoss(torch.nn.Module):  # type: ignore[misc,name-defined]
+class CellLoss(torch.nn.Module):  # type: ignore[name-defined]
     """Check shapes, leave out unknown cells and reduce; a subclass has the loss of a cell.
 
     Numbers of labels are buffers: they move with ``.to(device)``, and go to the device of the
@@ -288,7 +288,7 @@ class AsymmetricLoss(CellLoss):
     def _cells(self, z: Any, y: Any) -> Any:
         gamma = self.gamma_negative.to(z)
         if self.clip:
-            # The power of 0 has no slope for exponents below 1; the logarithm beside it is 0 there.
+            # The power of 0 has no slope for exponents below 1; the logarithm is 0 there.
             p = (torch.sigmoid(z) - self.clip).clamp(min=1e-30)
             absent = -(p**gamma) * torch.log((torch.sigmoid(-z) + self.clip).clamp(max=1))
         else:
