@@ -34,6 +34,8 @@ def losses_figures(folder: Path) -> dict[str, str]:
         own = mean.loc[name]
         plain, others = own.loc[PLAIN], own.drop(PLAIN)
         found[f"{name}-thresholds"] = f"{plain['f'] - plain['f_half']:+.3f}"
+        gain = own.loc["weighted, effective", "f_half"] - plain["f_half"]
+        found[f"{name}-effective"] = f"{gain:+.3f}"
         for column in COLUMNS:
             found[f"{name}-{column}"] = f"{others[column].max() - plain[column]:+.3f}"
     return found
