@@ -113,7 +113,7 @@ import matplotlib.pyplot as plt
 from labelance.sampling import RareLabelBatchSampler
 
 in_turns = RareLabelBatchSampler(y_train, 64, random_state=0)
-shuffled = np.array_split(np.random.default_rng(0).permutation(len(y_train)), len(in_turns))
+shuffled = np.split(np.random.default_rng(1).permutation(len(y_train)), range(64, len(y_train), 64))
 fig, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 for name, batches, color in (
     ("shuffled", shuffled, "#1F5C7A"),
