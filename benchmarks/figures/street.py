@@ -13,6 +13,12 @@ from street import MODELS, REPORT, ROWS
 
 RIVALS = ["LR", "RF", "HGB", "MLP"]
 KEYS = ["data", "rows"]
+# Pages of the guide by kind of data, and the sizes that they ask about.
+KINDS = {
+    "table": "made", "texts": "goemotions_tfidf", "embeddings": "goemotions_minilm",
+    "images": "mirflickr", "molecules": "tox21",
+}  # fmt: skip
+ASKED = (10_000, 100_000, 1_000_000)
 
 
 def street_figures(folder: Path) -> dict[str, str]:
@@ -28,6 +34,7 @@ def street_figures(folder: Path) -> dict[str, str]:
     for name, chosen in (("reported", True), ("chosen-by", False)):
         some = cells[cells["data"].isin(REPORT) == chosen]
         found |= {f"{name}-{one}": difference(some, one) for one in ("f", "map")}
+    found |= {kind: page_table(cells[cells["data"] == data]) for kind, data in KINDS.items()}
     both = cells[cells["data"] == "goemotions_both"].iloc[0]
     return found | {"both": f"macro F {both['f']:.3f} and mAP {both['map']:.3f}"}
 
@@ -47,6 +54,26 @@ def table(cells: pd.DataFrame, column: str, form: str) -> str:
                 line.append(notes.iloc[0] if len(notes) else "–")
         lines.append(line)
     return table_of(["data", "rows", *there], lines)
+
+
+def page_table(cells: pd.DataFrame) -> str:
+    """Return the default next to the best plain learner, by rows; what was not measured, too."""
+    wide = cells.pivot_table(index="rows", columns="model", values=["f", "map", "cpu", "gb"])
+    lines = []
+    for rows, own in wide.iterrows():
+        plain = own["f"].reindex(RIVALS).dropna()
+        best = plain.idxmax()
+        lines.append([
+            f"{rows:,}", best, f"{own['f', best]:.3f}", f"{own['map', best]:.3f}",
+            f"{own['cpu', best]:,.0f}", f"{own['f', 'default']:.3f}",
+            f"{own['map', 'default']:.3f}", f"{own['cpu', 'default']:,.0f}",
+            f"{own['gb', 'default']:.1f}",
+        ])  # fmt: skip
+    missing = [f"{rows:,}" for rows in ASKED if rows > wide.index.max()]
+    lines.append([" and ".join(missing[-2:]), "not measured", *[""] * 7])
+    figures = ["macro F", "mAP", "CPU s"]
+    head = ["rows", "best plain", *figures, "`RareLabelClassifier`: macro F", *figures[1:]]
+    return table_of([*head, "peak GB"], lines)
 
 
 def difference(cells: pd.DataFrame, column: str) -> str:
