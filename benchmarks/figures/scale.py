@@ -27,7 +27,9 @@ def scale_figures(folder: Path) -> dict[str, str]:
     keys = ["kind", "method", "rows", "features"]
     kept = kept.drop_duplicates(keys, keep="last").set_index(keys).sort_index()
     lines = kept.droplevel("features")
+    by_rows = [seconds(row) for _, row in lines.loc["clusters", "exact"].sort_index().iterrows()]
     return {
+        "clusters": f"{', '.join(by_rows[:-1])} and {by_rows[-1]}",
         "curves": curves(lines, seconds, {"exponent of MLSOL": slope}),
         "memory": curves(lines, memory, {}),
     }
