@@ -122,10 +122,11 @@ def state_address(root: Path, address: str) -> None:
     """Write the address into the metadata, and make the links of the README absolute."""
     path = root / "pyproject.toml"
     text = path.read_text(encoding="utf-8")
+    owner, name = address.split("/")[-2:]
+    site = f"https://{owner.lower()}.github.io/{name}/stable/"
     if "[project.urls]" not in text:
-        owner, name = address.split("/")[-2:]
         urls = {
-            "Documentation": f"https://{owner.lower()}.github.io/{name}/stable/",
+            "Documentation": site,
             "Source": address,
             "Issues": f"{address}/issues",
             "Changelog": f"{address}/blob/main/CHANGELOG.md",
@@ -135,6 +136,8 @@ def state_address(root: Path, address: str) -> None:
         path.write_text(text, encoding="utf-8")
     path = root / "README.md"  # the package index shows it, and resolves no relative links
     text = path.read_text(encoding="utf-8")
+    # Pages of the site have roles, which the repository would show as they are written.
+    text = re.sub(r"\]\(docs/([\w/]+)\.md(#[\w-]+)?\)", rf"]({site}\1.html\2)", text)
     text = re.sub(r"\]\((?!https?:|#)", f"]({address}/blob/main/", text)
     text = re.sub(r'((?:src|srcset)=")(?!https?:)', rf"\g<1>{address}/raw/main/", text)
     path.write_text(text, encoding="utf-8")

@@ -23,9 +23,7 @@ OTHERS = {
     "imblearn": ("https://imbalanced-learn.org/stable", None),
     "pandas": ("https://pandas.pydata.org/docs", None),
 }
-SECTION = re.compile(
-    r"^## ([^\n]+)\n(?:(?!^## ).)*?```{toctree}\n(?::[^\n]*\n)*\n(.*?)```", re.M | re.S
-)
+CHAPTER = re.compile(r"^```{toctree}\n:caption: ([^\n]+)\n(?::[^\n]*\n)*\n(.*?)```", re.M | re.S)
 
 
 def add_address(app, config):
@@ -41,15 +39,15 @@ def add_address(app, config):
 
 
 def list_chapters(guide, titles):
-    """Yield the sections of the guide, each with the names and titles of its pages.
+    """Yield the captions of the guide, each with the names and titles of its pages.
 
     Examples
     --------
-    >>> text = "## Data\\nWords.\\n```{toctree}\\n:maxdepth: 1\\n\\nformats\\n```\\n"
+    >>> text = "```{toctree}\\n:caption: Data\\n:maxdepth: 1\\n\\nformats\\n```\\n"
     >>> list(list_chapters(text, {"user_guide/formats": "Formats"}))
     [('Data', [('user_guide/formats', 'Formats')])]
     """
-    for heading, pages in SECTION.findall(guide):
+    for heading, pages in CHAPTER.findall(guide):
         yield heading, find_titles([f"user_guide/{name}" for name in pages.split()], titles)
 
 
