@@ -122,7 +122,7 @@ html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": []
 # The card that other sites show for a link; og:image wants an address, known where it is published.
 _ADDRESS = os.environ.get("LABELANCE_SITE", "").rstrip("/")
 _SENTENCE = (
-    "Learn the rare labels of multi-label data: measure imbalance, resample, weight, compare."
+    "Find the rare labels of multi-label data: thresholds, a model made for them, weights, samplers."
 )
 
 

@@ -192,7 +192,8 @@ def pages(tmp_path):
     """What strangers read first, and the metadata."""
     texts = {"pyproject.toml": "[project]\n\n[project.scripts]\n"}
     texts["README.md"] = """
-<source srcset="docs/_static/front-dark.svg"> [guide](docs/user_guide/index.md) [own](docs/a.md#b) [x](https://x.org) [law](LICENSE)
+<source srcset="docs/_static/front-dark.svg"> [guide](docs/user_guide/index.md) [x](https://x.org)
+[own](docs/a.md#b) [law](LICENSE)
 pip install ".[cli,report]" && labelance demo
 pip install ".[docs]" && sphinx-build docs
 pip install -e ".[test]" && pytest
@@ -212,7 +213,8 @@ def test_pages_of_a_release_install_it_and_lead_to_the_repository(pages, monkeyp
     assert (pages / "README.md").read_text().splitlines()[1:] == [
         '<source srcset="https://github.com/Some/one/raw/main/docs/_static/front-dark.svg"> '
         "[guide](https://some.github.io/one/stable/user_guide/index.html) "
-        "[own](https://some.github.io/one/stable/a.html#b) [x](https://x.org) "
+        "[x](https://x.org)",
+        "[own](https://some.github.io/one/stable/a.html#b) "
         "[law](https://github.com/Some/one/blob/main/LICENSE)",
         'pip install "labelance[cli,report]" && labelance demo',
         'pip install ".[docs]" && sphinx-build docs',  # these two need the source
