@@ -68,7 +68,7 @@ _EXAMPLES = {  # in learning order; an example that is not listed breaks the bui
     "text": "embeddings pipeline_sparse_text many_labels",
     "networks": "network_thresholds losses loss_weights torch_dataloader",
     "models": "boosters label_weight emls calibration budget guarantees",
-    "data": "splits unknown_labels polars mulan_files",
+    "data": "splits unknown_labels molecules polars mulan_files",
     "understand": "mlsol_figure1 figure2 compare_samplers",
     "research": "study own_sampler",
 }
@@ -122,7 +122,7 @@ html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": []
 # The card that other sites show for a link; og:image wants an address, known where it is published.
 _ADDRESS = os.environ.get("LABELANCE_SITE", "").rstrip("/")
 _SENTENCE = (
-    "Find the rare labels of multi-label data: thresholds, a model made for them, weights, samplers."
+    "Find the rare labels of multi-label data: thresholds, a model for them, weights, samplers."
 )
 
 

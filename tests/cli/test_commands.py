@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from dataclasses import replace
 from inspect import signature
 
@@ -89,6 +90,9 @@ def test_demo_compares_and_draws(call, tmp_path, short_demo):
     code, out, _ = call("demo", "--picture", picture)
     assert code == 0
     assert all(word in out for word in (*METHODS, "AUC-ROC", "AUCPR"))
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("```text\n")[1].split("```")[0]
+    assert shown in out  # the ten lines
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

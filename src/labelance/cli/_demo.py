@@ -1,4 +1,4 @@
-"""``labelance demo``: compare samplers, alone and in ensembles, on data of the package."""
+"""``labelance demo``: run the ten lines of the README, then compare samplers and ensembles."""
 
 from __future__ import annotations
 
@@ -30,6 +30,37 @@ class Score:
 
     def figures(self) -> tuple[float, float, float]:
         return self.macro_f1, self.macro_auc_roc, self.macro_auc_pr
+
+
+def run_ten_lines(*, quiet: bool) -> dict[str, float]:
+    """Return macro F of the three models of the README, on a column of text."""
+    import pandas as pd
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from labelance import LabelThresholds, RareLabelClassifier
+    from labelance.datasets import load_dataset
+    from labelance.learners import BinaryRelevance
+    from labelance.metrics import macro_f1
+    from labelance.model_selection import multilabel_train_test_split
+
+    verbs = load_dataset("verbframes")
+    words, y = verbs.to_X_y(as_frame=True)[0], verbs.Y
+    X = pd.DataFrame({"gloss": words.astype(bool) @ (words.columns + " ")})
+    X_train, X_test, y_train, y_test = multilabel_train_test_split(X, y, random_state=0)
+    text = make_column_transformer((TfidfVectorizer(), "gloss"))
+    plain = make_pipeline(text, BinaryRelevance(LogisticRegression()))
+    tuned = LabelThresholds(plain, random_state=0)
+    models = (plain, tuned, RareLabelClassifier(random_state=0, n_jobs=-1))
+    found = {}
+    with show_progress(not quiet), loop("Fitting", len(models), "models") as bar:
+        for model in models:
+            model.fit(X_train, y_train)
+            found[type(model).__name__] = float(macro_f1(y_test, model.predict(X_test)))
+            bar.advance()
+    return found
 
 
 def compare(X: np.ndarray, Y: np.ndarray, seed: int, *, quiet: bool) -> list[Score]:
@@ -91,14 +122,15 @@ def demo(
         Path, typer.Option(help="Where to draw the data before and after (needs matplotlib).")
     ] = Path("labelance-demo.png"),
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw nothing.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the data, the folds and the methods.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the samplers' data, folds and draws.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
-    """Compare no sampling, MLSMOTE, MLSOL and their ensembles, under C4.5 trees and MLkNN.
+    """Run the ten lines of the README, then compare samplers and ensembles of them.
 
-    The data are those of the paper's Figure 1 (b): points with three labels, two of them
-    broken into small groups that lie in the midst of other points. The first run compiles
-    the library's kernels, which takes most of a minute; later ones take seconds.
+    The ten lines find sentence patterns of verbs by their glosses: a regression, the same with
+    thresholds, and RareLabelClassifier. Then no sampling, MLSMOTE, MLSOL and their ensembles learn
+    under C4.5 trees and MLkNN, on points as in the paper's Figure 1 (b): three labels, two of them
+    in small groups in the midst of other points.
     """
     from labelance.datasets import make_figure1
 
@@ -106,14 +138,20 @@ def demo(
         check_free(picture, force=True)
     started = perf_counter()
     with report_kept_files(picture):
+        models = run_ten_lines(quiet=json)
+        if not json:
+            say("Ten lines: macro F on glosses of 2,243 verbs, 28 labels, some on 5 of them")
+            for name, value in models.items():
+                say(f"{name:<20} {value:.3f}")
         X, Y = make_figure1("b", n_samples=400, random_state=seed)
         scores = compare(X, Y, seed, quiet=json)
         drawn = None if no_picture else _draw(X, Y, seed, picture, quiet=json)
     seconds = perf_counter() - started
     if json:
-        print_json(
-            {"scores": [asdict(score) for score in scores], "picture": drawn, "seconds": seconds}
-        )
+        print_json({
+            "models": models, "scores": [asdict(score) for score in scores],
+            "picture": drawn, "seconds": seconds,
+        })  # fmt: skip
         return
     _print_story(X, Y, scores, drawn, seconds)
 
@@ -153,7 +191,7 @@ def _print_story(
         best = max(ours, key=lambda score: score.macro_f1)
         gain = best.macro_f1 - ours[0].macro_f1
         say(f"{learner}: best macro F with {best.method}, {gain:+.3f}.")
-    say("Which method is best depends on data and learner; try yours.")
+    say("Thresholds first, then the model, then samplers; `labelance advise` compares on yours.")
     if drawn:
         say(f"Before and after: {drawn}")
     say(f"Done in {seconds:.1f} s.")
