@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import deploy_docs
+import draw_layers
 import release
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +64,12 @@ def test_files_that_answer_a_newcomer_are_there():
     named = [ROOT / "src/labelance" / name for name in re.findall(r"`([\w/]+\.py)`", table)]
     assert len(named) > 10
     assert not [path for path in named if not path.is_file()]
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contract():
+    layers = draw_layers.read_layers()
+    assert layers[-1] == ["exceptions"]
+    assert draw_layers.PICTURE.read_text(encoding="utf-8") == draw_layers.draw(layers)
 
 
 @pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="this copy has no benchmarks")
