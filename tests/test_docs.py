@@ -165,6 +165,21 @@ def test_every_page_of_the_guide_has_its_place_in_a_chapter():
     )
 
 
+def test_a_page_of_a_kind_of_data_is_short_and_leads_from_file_to_model():
+    folder = ROOT / "docs" / "user_guide"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    listed = index.split(":caption: Your data is …\n")[1].split("```")[0]
+    names = re.findall(r"^([a-z_]+)$", listed, re.MULTILINE)
+    assert len(names) == 7
+    decide = (folder / "decide.md").read_text(encoding="utf-8").split("## ")[0]
+    for name in names:
+        text = (folder / f"{name}.md").read_text(encoding="utf-8")
+        assert len(text.split()) <= 600, name
+        parts = ["## From ", "joblib.dump(", "costs", "## When resampling helps"]
+        assert [part for part in parts if part not in text] == [], name
+        assert f"({name}.md)" in decide
+
+
 @pytest.mark.parametrize(
     "study", [path.stem for path in sorted((ROOT / "docs" / "studies").glob("[!i]*.md"))]
 )

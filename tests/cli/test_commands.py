@@ -5,9 +5,9 @@ import os
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from dataclasses import replace
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
