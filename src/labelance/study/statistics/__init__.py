@@ -14,18 +14,16 @@ data sets" for all pairwise comparisons. Journal of Machine Learning Research 9 
 
 from labelance.study.statistics._compare import Comparison, compare
 from labelance.study.statistics._corrections import bergmann_hommel, holm, shaffer
-from labelance.study.statistics._pairwise import (
-    EffectSizes,
-    effect_sizes,
-    signed_rank_sums,
-    wilcoxon_matrix,
-)
 from labelance.study.statistics._ranks import (
+    EffectSizes,
     Friedman,
     average_ranks,
     cliques,
     critical_difference,
+    effect_sizes,
     friedman,
+    signed_rank_sums,
+    wilcoxon_matrix,
 )
 
 __all__ = [

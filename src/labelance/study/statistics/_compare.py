@@ -6,9 +6,7 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelance._utils._messages import optional_import
 from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_choice, check_probability
 from labelance.study.statistics._corrections import (
@@ -17,18 +15,16 @@ from labelance.study.statistics._corrections import (
     holm,
     shaffer,
 )
-from labelance.study.statistics._pairwise import (
-    EffectSizes,
-    Zero,
-    measure_effects,
-    signed_ranks,
-    smallest_p,
-)
 from labelance.study.statistics._ranks import (
+    EffectSizes,
     Friedman,
+    Zero,
     dataset_ranks,
     find_cliques,
     friedman_of_ranks,
+    measure_effects,
+    signed_ranks,
+    smallest_p,
 )
 from labelance.study.statistics._tables import Floats, Table, open_scores
 
@@ -104,34 +100,32 @@ class Comparison:
     datasets_needed: int
 
     def table(self) -> Any:
-        """One row per method, best first: method, average_rank, wins, losses (needs pandas)."""
-        pandas = optional_import("pandas", extra="data", purpose="A table of a comparison")
-        columns = ("method", "average_rank", "wins", "losses")
-        return pandas.DataFrame(self._rows(), columns=list(columns))
+        """One row per method, best first: method, average_rank, wins, losses."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows(), columns=["method", "average_rank", "wins", "losses"])
 
     def pairs(self) -> Any:
-        """One row per pair: p values, adjusted and not, the winner, effects (needs pandas)."""
-        pandas = optional_import("pandas", extra="data", purpose="A table of a comparison")
-        a, b = np.triu_indices(len(self.methods), 1)
-
-        def above(matrix: Any) -> Any:
-            return np.asarray(matrix)[a, b]
+        """One row per pair: p values, adjusted and not, the winner, effects."""
+        import pandas as pd
 
         names = np.array(self.methods, dtype=object)
+        a, b = np.triu_indices(len(names), 1)
         sums = np.asarray(self.rank_sums)
-        effects = vars(self.effects)
-        return pandas.DataFrame(
-            {
-                "method_a": names[a],
-                "method_b": names[b],
-                "w_plus": sums[a, b],
-                "w_minus": sums[b, a],
-                "p": above(self.p_values),
-                **{name: above(matrix) for name, matrix in self.adjusted.items()},
-                "significant": above(self.significant),
-                **{name: above(matrix) for name, matrix in effects.items()},
-            }
-        )
+        matrices = {
+            "p": self.p_values,
+            **self.adjusted,
+            "significant": self.significant,
+            **vars(self.effects),
+        }
+        pairs = {
+            "method_a": names[a],
+            "method_b": names[b],
+            "w_plus": sums[a, b],
+            "w_minus": sums[b, a],
+        }
+        above = {name: np.asarray(matrix)[a, b] for name, matrix in matrices.items()}
+        return pd.DataFrame({**pairs, **above})
 
     def _rows(self) -> list[tuple[str, float, int, int]]:
         columns = (self.average_ranks, self.wins, self.losses)
@@ -246,31 +240,34 @@ def compare(
     none    2.70     0       1
     not significantly different: MLSOL, none
     """
-    table = open_scores(scores, methods=methods, higher_is_better=higher_is_better)
-    _check_options(correction, alpha)
-    named, k = table.methods, len(table.methods.names)
-    ranks = dataset_ranks(table.values)
+    values, named = open_scores(scores, methods=methods, higher_is_better=higher_is_better)
+    check_choice("correction", correction, TITLES)
+    check_probability("alpha", alpha)
+    n, k = values.shape
+    ranks = dataset_ranks(values)
     mean_ranks = ranks.mean(axis=0)
-    signed = signed_ranks(table.values, zero=zero)
-    adjusted = _all_corrections(signed.p_values, required=correction)
-    decisive = signed.p_values if correction is None else adjusted[correction]
+    sums, p_values = signed_ranks(values, zero=zero)
+    adjusted = _all_corrections(p_values, required=correction)
+    decisive = p_values if correction is None else adjusted[correction]
     significant = (decisive <= alpha) & ~np.eye(k, dtype=bool)
-    beats = significant & _better(signed.sums, mean_ranks)
-    possible = smallest_adjusted_p(table.values.shape[0], k, correction)
+    # A method leads by its sum of signed ranks, and if that ties by its mean rank.
+    leads = (sums > sums.T) | ((sums == sums.T) & (mean_ranks[:, None] < mean_ranks))
+    beats = significant & leads
+    possible = smallest_adjusted_p(n, k, correction)
     return Comparison(
         methods=named.names,
-        n_datasets=table.values.shape[0],
+        n_datasets=n,
         correction=correction,
         alpha=alpha,
         average_ranks=named.vector(mean_ranks),
         friedman=friedman_of_ranks(ranks, tie_correction=False),
-        rank_sums=named.matrix(signed.sums),
-        p_values=named.matrix(signed.p_values),
+        rank_sums=named.matrix(sums),
+        p_values=named.matrix(p_values),
         adjusted={name: named.matrix(matrix) for name, matrix in adjusted.items()},
         significant=named.matrix(significant),
         wins=named.vector(beats.sum(axis=1)),
         losses=named.vector(beats.sum(axis=0)),
-        effects=measure_effects(table, signed.sums),
+        effects=measure_effects(values, named, sums),
         cliques=tuple(
             tuple(named.names[method] for method in run)
             for run in find_cliques(mean_ranks, ~significant)
@@ -290,20 +287,9 @@ def smallest_adjusted_p(n_datasets: int, n_methods: int, correction: Correction 
     return min(1.0, n_pairs * smallest_p(n_datasets))
 
 
-def _check_options(correction: str | None, alpha: float) -> None:
-    check_choice("correction", correction, TITLES)
-    check_probability("alpha", alpha)
-
-
 def _all_corrections(p_values: Floats, *, required: str | None) -> dict[str, Floats]:
     """Adjust p values by every correction; Bergmann-Hommel's where possible or required."""
     adjusted = {}
     if len(p_values) <= MOST_METHODS or required == "bergmann_hommel":
         adjusted["bergmann_hommel"] = bergmann_hommel(p_values)
     return {**adjusted, "shaffer": shaffer(p_values), "holm": holm(p_values)}
-
-
-def _better(sums: Floats, mean_ranks: Floats) -> NDArray[np.bool_]:
-    """Whether the row's method leads: by signed-rank sum, and if that ties by mean rank."""
-    by_rank = mean_ranks[:, None] < mean_ranks[None, :]
-    return np.asarray((sums > sums.T) | ((sums == sums.T) & by_rank))

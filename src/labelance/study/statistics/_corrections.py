@@ -1,7 +1,7 @@
 """Adjusted p-values of all pairs: Bergmann-Hommel, Shaffer and Holm, of which scipy has none."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -164,12 +164,7 @@ def bergmann_hommel(p_matrix: Table, *, monotone: bool = False) -> Any:
            [0.03, 1.  , 0.3 ],
            [0.03, 0.3 , 1.  ]])
     """
-
-    def rule(p: Floats, k: int) -> Floats:
-        adjusted = _largest_bounds(p, k)
-        return _running_maximum(p, adjusted) if monotone else adjusted
-
-    return _adjust(p_matrix, rule)
+    return _adjust(p_matrix, partial(_largest_bounds, monotone=monotone))
 
 
 def _adjust(p_matrix: Table, rule: Callable[[Floats, int], Floats]) -> Any:
@@ -195,8 +190,11 @@ def _still_true(k: int) -> Whole:
     return np.asarray(counts[np.searchsorted(counts, left, side="right") - 1])
 
 
-def _largest_bounds(p: Floats, k: int) -> Floats:
-    """For every pair the largest |I| min p over the exhaustive sets I that hold it."""
+def _largest_bounds(p: Floats, k: int, *, monotone: bool) -> Floats:
+    """For every pair the largest |I| min p over the exhaustive sets I that hold it.
+
+    ``monotone`` raises them to those of smaller or equal p values.
+    """
     if k > MOST_METHODS:
         raise InputError(
             f"Bergmann-Hommel works with at most {MOST_METHODS} methods",
@@ -208,12 +206,8 @@ def _largest_bounds(p: Floats, k: int) -> Floats:
     for value, inside in zip(p, sets):
         np.minimum(smallest, value, out=smallest, where=inside)
     bounds = sets.sum(axis=0) * smallest
-    return np.array([bounds[inside].max() for inside in sets])
-
-
-def _running_maximum(p: Floats, adjusted: Floats) -> Floats:
-    """Raise adjusted values to those of smaller or equal p values."""
-    order = np.lexsort((-adjusted, p))
-    raised = np.empty_like(adjusted)
-    raised[order] = np.maximum.accumulate(adjusted[order])
-    return raised
+    adjusted = np.array([bounds[inside].max() for inside in sets])
+    if monotone:
+        order = np.lexsort((-adjusted, p))
+        adjusted[order] = np.maximum.accumulate(adjusted[order])
+    return adjusted

@@ -1,8 +1,7 @@
 """Validate tables of scores and of p values, and name their rows and columns."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,31 +15,36 @@ Floats = NDArray[np.float64]
 Table = Any
 
 
-@dataclass(frozen=True)
-class Methods:
-    """The names of the compared methods, and their kind of table.
+class Methods(NamedTuple):
+    """The names of the compared methods, and the table that was given.
 
     ``vector`` takes one value per method, and returns a Series for pandas, else an array;
     ``matrix`` takes one per pair of methods, and returns the kind of table that was given.
     """
 
     names: tuple[str, ...]
-    vector: Callable[[NDArray], Any]
-    matrix: Callable[[NDArray], Any]
+    given: Table
 
+    def vector(self, values: NDArray) -> Any:
+        if not is_pandas_dataframe(self.given):
+            return values
+        return get_pandas().Series(values, index=list(self.names))
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of N data sets (rows) and k methods (columns), higher is better."""
-
-    values: Floats
-    methods: Methods
+    def matrix(self, values: NDArray) -> Any:
+        names = list(self.names)
+        if is_pandas_dataframe(self.given):
+            return get_pandas().DataFrame(values, index=names, columns=names)
+        frame = nw.from_native(self.given, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return values
+        columns = dict(zip(names, values.T))
+        return nw.from_dict(columns, backend=frame.implementation).to_native()
 
 
 def open_scores(
     scores: Table, *, methods: Sequence[str] | None = None, higher_is_better: bool = True
-) -> Scores:
-    """Check a table of scores; turn it so that higher is better."""
+) -> tuple[Floats, Methods]:
+    """Check a table of scores of data sets (rows) and methods; make higher scores better."""
     values, columns, rows = _read(scores, "scores")
     n_datasets, n_methods = values.shape
     if n_datasets < 2 or n_methods < 2:
@@ -48,7 +52,7 @@ def open_scores(
             "A comparison needs scores of at least 2 data sets (rows) and 2 methods (columns)",
             f"The table has {n_datasets} row(s) and {n_methods} column(s)",
         )
-    names = _names(columns if methods is None else methods, n_methods, given=methods is not None)
+    names = _names(columns if methods is None else methods, n_methods)
     bad = np.argwhere(~np.isfinite(values))
     if bad.size:
         row, column = bad[0]
@@ -56,7 +60,7 @@ def open_scores(
             "A comparison needs the score of every method on every data set",
             f"Row {rows[row]!r} has {values[row, column]} for method {names[column]!r}",
         )
-    return Scores(values if higher_is_better else -values, _methods(names, scores))
+    return values if higher_is_better else -values, Methods(names, scores)
 
 
 def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
@@ -83,8 +87,7 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
             f"Those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}",
             "Pass a full symmetric matrix of unadjusted two-sided p values",
         )
-    names = _names(columns, size, given=False)
-    return values, _methods(names, p_matrix)
+    return values, Methods(_names(columns, size), p_matrix)
 
 
 def pair_values(matrix: NDArray) -> NDArray:
@@ -123,7 +126,7 @@ def _read(table: Table, what: str) -> tuple[Floats, Sequence[Any] | None, Sequen
     return values, columns, rows
 
 
-def _names(columns: Sequence[Any] | None, n_methods: int, *, given: bool) -> tuple[str, ...]:
+def _names(columns: Sequence[Any] | None, n_methods: int) -> tuple[str, ...]:
     if columns is None:
         return tuple(f"method_{column}" for column in range(n_methods))
     names = tuple(str(column) for column in columns)
@@ -133,23 +136,3 @@ def _names(columns: Sequence[Any] | None, n_methods: int, *, given: bool) -> tup
             f"The names are {list(names)}",
         )
     return names
-
-
-def _methods(names: tuple[str, ...], table: Table) -> Methods:
-    """Remember how to make tables of the kind of ``table``."""
-    if is_pandas_dataframe(table):
-        pandas = get_pandas()
-        return Methods(
-            names,
-            lambda values: pandas.Series(values, index=list(names)),
-            lambda values: pandas.DataFrame(values, index=list(names), columns=list(names)),
-        )
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        backend = frame.implementation
-        return Methods(
-            names,
-            lambda values: values,
-            lambda values: nw.from_dict(dict(zip(names, values.T)), backend=backend).to_native(),
-        )
-    return Methods(names, lambda values: values, lambda values: values)
