@@ -242,7 +242,8 @@ class Stubborn(Bare, BaseEstimator):
 
 @pytest.mark.parametrize("kind", ["learner", "sampler"])
 @pytest.mark.parametrize(
-    ("made", "words"), [(Bare, "has no get_params"), (Stubborn, "Stubborn cannot be cloned: ")]
+    ("made", "words"),
+    [(Bare, "does not implement a 'get_params'"), (Stubborn, "Stubborn cannot be cloned: ")],
 )
 def test_what_cannot_be_cloned_is_refused_before_any_work(tiny, monkeypatch, kind, made, words):
     monkeypatch.setitem(sys.modules, "own", SimpleNamespace(**{made.__name__: made}))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from labelance.exceptions import LabelanceError, LabelanceWarning, StudyError
+from labelance.exceptions import InputError, LabelanceError, LabelanceWarning, StudyError
 from labelance.study import (
     Component,
     DataSource,
@@ -287,7 +287,7 @@ def test_labels_that_a_file_does_not_have_are_found_before_any_work(tmp_path):
 
 
 def test_no_process_is_refused(tmp_path):
-    with pytest.raises(StudyError, match="n_jobs must not be 0"):
+    with pytest.raises(InputError, match="n_jobs must be None or an integer other than 0"):
         run_study(load_study("quick"), tmp_path / "r.store", n_jobs=0)
 
 

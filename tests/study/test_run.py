@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from labelance.exceptions import StudyError
+from labelance.exceptions import InputError, StudyError
 from labelance.study import (
     Component,
     DataSource,
@@ -366,7 +366,7 @@ def test_the_label_file_beside_belongs_to_a_dataset(tmp_path):
 
 
 def test_an_executor_that_is_none(tiny, tmp_path):
-    with pytest.raises(StudyError, match=r"executor must be one of .* Got 'process'"):
+    with pytest.raises(InputError, match=r"executor must be one of .* Got 'process'"):
         run_study(tiny, tmp_path / "x.store", executor="process")
     assert not (tmp_path / "x.store").exists()
 

@@ -146,7 +146,7 @@ def folder(tiny_store, tmp_path):
 
 def test_a_folder_of_another_study(folder):
     assert import_results(folder, study="tiny").study.name == "tiny"
-    with pytest.raises(StudyError, match="It holds tiny"):
+    with pytest.raises(StudyError, match="holds tiny"):
         import_results(folder, study="other")
 
 

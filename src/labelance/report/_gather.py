@@ -32,7 +32,7 @@ from labelance.report._tables import (
     table2,
     tests,
 )
-from labelance.study._presets import paper_datasets
+from labelance.study._design import read_preset
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def gather(
     options: dict[str, Any] = {"correction": correction, "alpha": alpha}
     blocks = rank_blocks(cells, means, **options)
     # Ranks on other data are not the paper's, whatever the methods are called.
-    same_data = set(cells.datasets) <= set(paper_datasets())
+    same_data = set(cells.datasets) <= set(read_preset("paper")["datasets"])
     pairs = _pairs(cells, means, blocks, options) if same_data else []
     overview = [
         *([dataset_table(datasets)] if datasets is not None else []),

@@ -7,6 +7,7 @@ writes the paper's plan in 142 lines instead of 97, since a sampler takes six li
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,18 +18,18 @@ from typing import Any
 from labelance._utils._messages import did_you_mean
 from labelance.exceptions import StudyError
 from labelance.study._design import (
+    PRESETS,
     DataSource,
     Learner,
     Method,
     check_no_other_keys,
     files_of,
+    read_preset,
     require_text,
 )
-from labelance.study._presets import PRESETS, read_preset
-from labelance.study._study import Study, check_no_repeated_names, plan_of
+from labelance.study._study import PARTS, Study, check_no_repeated_names, plan_of
 
 _KEYS = ("name", "datasets", "learners", "methods", "repeats", "folds", "seed", "protocol")
-_PARTS = ("datasets", "learners", "methods")
 # The paper's study has 5,460. A damaged number must not fill the memory with names of cells.
 _MOST_CELLS = 10_000_000
 Trust = tuple[str, ...] | None
@@ -130,11 +131,9 @@ def extend_study(study: Study, path: str | Path) -> Study:
     _check_no_other_values(plan)
     check_no_other_keys(plan, ("datasets", "learners"), f"A file that adds to {study.name}")
     if not any(plan.values()):
-        raise StudyError(
-            f"A file that adds to {study.name} must have datasets or learners",
-            f"{path} has neither",
-        )
-    learners = tuple(_part(Learner, item, None) for item in plan.get("learners", ()))
+        problem = f"A file that adds to {study.name} must have datasets or learners"
+        raise StudyError(problem, f"{path} has neither")
+    learners = tuple(plan.get("learners", ()))
     if not plan.get("datasets"):
         return replace(study, learners=learners)
     datasets = tuple(_source(item, path.parent, None, None) for item in plan["datasets"])
@@ -172,18 +171,22 @@ def study_of(
     """
     _check_no_other_values(plan)
     check_no_other_keys(plan, _KEYS, "A study")
-    for key in _PARTS:
+    for key in PARTS:
         if not isinstance(plan.get(key), Sequence) or isinstance(plan[key], str) or not plan[key]:
             raise StudyError(f"{key} of a study must be a list", f"Got {plan.get(key)!r}")
     protocol = require_text(plan.get("protocol"), "protocol")
     numbers: dict[str, Any] = {
         key: _whole(plan[key], key) for key in ("repeats", "folds", "seed") if key in plan
     }
+
+    def parts(kind: Any, items: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(one if isinstance(one, str) else kind.of(one, trust=trust) for one in items)
+
     study = Study(
         require_text(plan.get("name"), "name") or name,
         tuple(_source(item, folder, protocol, trust) for item in plan["datasets"]),
-        tuple(_part(Learner, item, trust) for item in plan["learners"]),
-        tuple(_part(Method, item, trust) for item in plan["methods"]),
+        parts(Learner, plan["learners"]),
+        parts(Method, plan["methods"]),
         **numbers,
     )
     if trust is not None:
@@ -192,9 +195,15 @@ def study_of(
     else:  # a part of a study may name learners that were left out; a plan that is written may not
         for name in dict.fromkeys(name for method in study.methods for name in method.learners):
             study.learner(name)
-    for part in _PARTS:
+    for part in PARTS:
         check_no_repeated_names(part, getattr(study, part))
-    _check_cell_limit(study)
+    sizes = (len(getattr(study, part)) for part in PARTS)
+    count = math.prod(sizes, start=study.repeats * study.folds)
+    if count > _MOST_CELLS:
+        raise StudyError(
+            f"A study can have at most {_MOST_CELLS:,} cells",
+            f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
+        )
     return study
 
 
@@ -207,10 +216,6 @@ def _source(item: Any, folder: Path | None, protocol: str | None, trust: Trust) 
     return DataSource.of(item, folder=folder, trust=trust)
 
 
-def _part(kind: Any, item: Any, trust: Trust) -> Any:
-    return item if isinstance(item, str) else kind.of(item, trust=trust)
-
-
 def _check_no_other_values(plan: Any) -> None:
     """Raise unless a plan is a table of values that JSON and files can hold."""
     try:
@@ -220,17 +225,6 @@ def _check_no_other_values(plan: Any) -> None:
         found = str(error)
     if found:
         raise StudyError("A plan must be a table of numbers, strings, lists and tables", found)
-
-
-def _check_cell_limit(study: Study) -> None:
-    count = study.repeats * study.folds
-    for part in _PARTS:
-        count *= len(getattr(study, part))
-    if count > _MOST_CELLS:
-        raise StudyError(
-            f"A study can have at most {_MOST_CELLS:,} cells",
-            f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
-        )
 
 
 def _whole(value: Any, key: str) -> int:
@@ -276,41 +270,31 @@ def to_toml(study: Study, *, folder: str | os.PathLike[str] | None = None) -> st
     <BLANKLINE>
     """
     plan = plan_of(study)
-    datasets = [_named_from(source, folder) for source in plan.pop("datasets")]
-    tables = {name: plan.pop(name) for name in ("learners", "methods")}
+    tables = {kind: plan.pop(kind) for kind in PARTS}
+    for source in tables["datasets"]:
+        if folder is None:  # a plan to begin with: what the files say is read again
+            source.pop("content", None)
+        else:
+            for key, name in files_of(source).items():
+                source[key] = Path(os.path.relpath(name, folder)).as_posix()
     head = [f"{key} = {_value(item)}" for key, item in plan.items()]
-    if _are_bare(datasets):
-        if "protocol" in datasets[0]:
-            head.append(f"protocol = {_value(datasets[0]['protocol'])}")
-        head.append(f"datasets = {_list([source['name'] for source in datasets])}")
-    else:
-        tables = {"datasets": datasets, **tables}
+    names = [source["name"] for source in tables["datasets"]]
+    rest = [{**source, "name": ""} for source in tables["datasets"]]
+    # Names do for datasets of the catalogue that all have one protocol.
+    if all(one == rest[0] and one.keys() <= {"name", "protocol"} for one in rest):
+        if "protocol" in rest[0]:
+            head.append(f"protocol = {_value(rest[0]['protocol'])}")
+        line = _value(names)
+        if len(line) > _WIDTH:
+            line = "[\n" + "".join(f"  {_value(name)},\n" for name in names) + "]"
+        head.append(f"datasets = {line}")
+        del tables["datasets"]
     blocks = ["\n".join(head)]
     for name, items in tables.items():
         for item in items:
             lines = (f"{_key(key)} = {_value(value)}" for key, value in item.items())
             blocks.append("\n".join([f"[[{name}]]", *lines]))
     return "\n\n".join(blocks) + "\n"
-
-
-def _named_from(source: dict[str, Any], folder: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """Name the files of a dataset as seen from a folder, and keep the hash of what they say.
-
-    Without a folder it is a plan to begin with, and what the files say is read again.
-    """
-    seen = dict(source)
-    if folder is None:
-        seen.pop("content", None)
-    else:
-        for key, name in files_of(seen).items():
-            seen[key] = Path(os.path.relpath(name, folder)).as_posix()
-    return seen
-
-
-def _are_bare(datasets: list[dict[str, Any]]) -> bool:
-    """Say whether names do for the datasets: of the catalogue, and all of one protocol."""
-    rest = [{key: item for key, item in source.items() if key != "name"} for source in datasets]
-    return all(one == rest[0] and set(one) <= {"protocol"} for one in rest)
 
 
 def _value(value: Any) -> str:
@@ -329,13 +313,6 @@ def _value(value: Any) -> str:
         f"Got {value!r}",
         "Remove the parameter if this is its default, or keep this study in Python",
     )
-
-
-def _list(names: list[str]) -> str:
-    line = _value(names)
-    if len(line) <= _WIDTH:
-        return line
-    return "[\n" + "".join(f"  {_value(name)},\n" for name in names) + "]"
 
 
 def _key(key: str) -> str:

@@ -37,7 +37,6 @@ class StudyData:
                 raise StudyError(
                     f"Folds must be numbered 0 to {n_folds - 1} in every repetition",
                     f"Repetition {repeat} has {', '.join(map(str, np.unique(column)))}",
-                    "Correct the file of folds, or the number of folds",
                 )
             held = column == fold
             return np.flatnonzero(~held), np.flatnonzero(held)
@@ -74,10 +73,15 @@ class FoldData:
 def load_source(source: DataSource) -> StudyData:
     """Load the data that a source names."""
     data = _read(source)
-    folds = None if source.folds is None else _read_folds(source, data.Y.shape[0])
+    folds = None if source.folds is None else read_folds(source)
+    if folds is not None and len(folds) != data.Y.shape[0]:
+        raise StudyError(
+            f"The folds of {source.name} must list each of its {data.Y.shape[0]} rows once",
+            f"{source.folds} has {len(folds)} lines",
+        )
     # Codes where features are nominal; learners of others want short indices, and matrices.
     X = as_matrix(narrow_indices(data.values))
-    return StudyData(X, data.Y, data.categorical_features, folds)
+    return StudyData(X, data.Y, data.categorical_features, folds if folds is None else folds[:, 1:])
 
 
 def _read(source: DataSource) -> MultiLabelDataset:
@@ -87,17 +91,6 @@ def _read(source: DataSource) -> MultiLabelDataset:
         made = source.make.build()
         return made if isinstance(made, MultiLabelDataset) else MultiLabelDataset(*made)
     return load_dataset(source.name, protocol=source.protocol)  # type: ignore[arg-type]
-
-
-def _read_folds(source: DataSource, n: int) -> np.ndarray:
-    table = read_folds(source)
-    if table.shape[0] != n or not np.array_equal(table[:, 0], np.arange(n)):
-        raise StudyError(
-            f"The folds of {source.name} must list each of its {n} rows once, in order",
-            f"{source.folds} has {table.shape[0]} lines, or another order",
-            "Use a CSV file with the columns row, rep0, rep1, …",
-        )
-    return table[:, 1:]
 
 
 def describe_datasets(study: Study) -> list[dict[str, Any]]:

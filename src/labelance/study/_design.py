@@ -6,20 +6,24 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.base import ClassifierMixin
 
+from labelance._utils._compat import parameter_names
 from labelance._utils._messages import did_you_mean, unknown_name
 from labelance._utils._random import set_random_states
+from labelance._validation._arguments import is_integer
 from labelance.datasets import MultiLabelDataset, read_multilabel
 from labelance.datasets.formats._labels import find_label_file
 from labelance.exceptions import StudyError
@@ -76,14 +80,20 @@ class Component:
     def build(self, **more: Any) -> Any:
         """Import the class and make one, with more parameters that are no plain values."""
         found = self.find()
-        params = {name: self._build_value(value) for name, value in self.params.items()} | more
+        params = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.params.items()
+        }
+        params |= {name: part.build() for name, part in self.parts().items()} | more
         try:
             return found(**params)
         except TypeError as error:
-            problem = f"{self.path} does not accept the parameters of the plan"
-            known = sorted(found._get_param_names()) if hasattr(found, "_get_param_names") else []
-            cure = f"Choose from {', '.join(known)}" if known else "Correct the plan"
-            raise StudyError(problem, f"{error}", cure) from error
+            known = parameter_names(found) if hasattr(found, "_get_param_names") else []
+            raise StudyError(
+                f"{self.path} does not accept the parameters of the plan",
+                f"{error}",
+                f"Choose from {', '.join(known)}" if known else "Correct the plan",
+            ) from error
 
     def find(self) -> Any:
         """Import the class, if it may be built."""
@@ -92,7 +102,7 @@ class Component:
     def check(self) -> None:
         """Raise unless its class, and those of its parameters, are there and may be built."""
         self.find()
-        for part in self.parts():
+        for part in self.parts().values():
             part.check()
 
     def missing_package(self) -> str | None:
@@ -100,18 +110,15 @@ class Component:
         module = self.path.partition(".")[0]
         if module in OPTIONAL_PACKAGES and find_spec(module) is None:
             return OPTIONAL_PACKAGES[module]
-        return next(filter(None, (part.missing_package() for part in self.parts())), None)
+        return next(filter(None, (part.missing_package() for part in self.parts().values())), None)
 
-    def parts(self) -> Iterator[Component]:
-        """Yield the parameters that are components themselves."""
-        for value in self.params.values():
-            if isinstance(value, Mapping) and "class" in value:
-                yield Component.of(value, trust=self.trust)
-
-    def _build_value(self, value: Any) -> Any:
-        if isinstance(value, Mapping) and "class" in value:
-            return Component.of(value, trust=self.trust).build()
-        return list(value) if isinstance(value, tuple) else value
+    def parts(self) -> dict[str, Component]:
+        """Return the parameters that are components themselves."""
+        return {
+            name: Component.of(value, trust=self.trust)
+            for name, value in self.params.items()
+            if isinstance(value, Mapping) and "class" in value
+        }
 
     def document(self) -> dict[str, Any]:
         """Return it as plain values, equal for equal components."""
@@ -138,27 +145,16 @@ class Component:
 
 def _find(path: str) -> Any:
     module, _, name = path.rpartition(".")
+    names = {one: package for package in _OURS for one in import_module(package).__all__}
     try:
-        if module:
-            return getattr(import_module(module), name)
-        return next(
-            getattr(package, name)
-            for package in map(import_module, _OURS)
-            if name in package.__all__
-        )
-    except (ImportError, AttributeError, StopIteration, TypeError, ValueError) as error:
+        return getattr(import_module(module or names.get(name, "")), name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise StudyError(
             f"There is no class {path!r}",
-            f"{error}" if str(error) else f"None of {', '.join(_OURS)} has it",
-            f"{_near(path)}Use an import path, such as my_package.MySampler; the command line also "
-            "finds Python files in the current folder",
+            f"{error}" if module else f"None of {', '.join(_OURS)} has it",
+            f"{'' if module else did_you_mean(path, names)}Use an import path, such as "
+            "my_package.MySampler; the command line also finds Python files in the current folder",
         ) from error
-
-
-def _near(path: str) -> str:
-    """Ask for a class of ours with a name like that of a path; nothing else is imported."""
-    names = (name for package in map(import_module, _OURS) for name in package.__all__)
-    return "" if "." in path else did_you_mean(path, names)
 
 
 def find_class(path: str, trust: Trust) -> Any:
@@ -204,6 +200,14 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
 
 Objective = Literal["f1", "gmean", "balanced_accuracy"]
 Bootstrap = Literal[False, True, "originals", "parents"]
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "objective": (*get_args(Objective), None),
+    "threshold_search": ("exact", "grid"),
+    "variant": ("paper", "mulan"),
+    "tune_on": ("train", "oob", "cv"),
+    "bootstrap": get_args(Bootstrap),
+    "balanced": (False, True),
+}
 # Modules whose code may be built; None trusts all, since the user wrote the plan.
 Trust = tuple[str, ...] | None
 
@@ -356,44 +360,29 @@ class Method:
                 options[key] = Component.of(options[key], trust=trust)
         for key in ("learners", "without"):
             names = options.get(key, ())
-            if not isinstance(names, (list, tuple)) or not all(
-                isinstance(name, str) for name in names
-            ):
-                raise StudyError(
-                    f"{key} of the method {item['name']} must be a list of learners",
-                    f"Got {names!r}",
-                )
+            listed = isinstance(names, (list, tuple))
+            if not listed or not all(isinstance(name, str) for name in names):
+                problem = f"{key} of the method {item['name']} must be a list of learners"
+                raise StudyError(problem, f"Got {names!r}")
         method = cls(**options)
         method.check_values()
         return method
 
     def check_values(self) -> None:
         """Raise for options that a method cannot have, whatever its sampler is."""
-        choices: dict[str, tuple[Any, ...]] = {
-            "objective": ("f1", "gmean", "balanced_accuracy", None),
-            "threshold_search": ("exact", "grid"),
-            "variant": ("paper", "mulan"),
-            "tune_on": ("train", "oob", "cv"),
-            "bootstrap": (False, True, "originals", "parents"),
-            "balanced": (False, True),
-        }
-        wrong = next(
-            (
-                (f"{name} is {getattr(self, name)!r}", f"Choose one of {known}")
-                for name, known in choices.items()
-                if not _is_one_of(getattr(self, name), known)
-            ),
-            None,
-        )
-        if self.stream is not None and not _is_count(self.stream):
-            wrong = f"stream is {self.stream!r}", "Use an integer, or omit it"
-        number = self.n_estimators
-        if isinstance(number, bool) or not isinstance(number, int):
-            wrong = f"n_estimators is {number!r}", "Use an integer"
-        elif number < 1:
-            wrong = f"n_estimators is {number}", "Use at least 1"
-        if wrong:
-            raise StudyError(f"The method {self.name} has an invalid option", *wrong)
+        for name, known in _CHOICES.items():
+            value = getattr(self, name)
+            # 1 equals True, but is not what the study looks for.
+            if not any(type(value) is type(one) and value == one for one in known):
+                raise self._invalid(name, f"Choose one of {known}")
+        if not is_integer(self.n_estimators) or self.n_estimators < 1:
+            raise self._invalid("n_estimators", "Use an integer of at least 1")
+        if self.stream is not None and not (is_integer(self.stream) and self.stream >= 0):
+            raise self._invalid("stream", "Use an integer, or omit it")
+
+    def _invalid(self, option: str, cure: str) -> StudyError:
+        found = f"{option} is {getattr(self, option)!r}"
+        return StudyError(f"The method {self.name} has an invalid option", found, cure)
 
     @property
     def family(self) -> Family:
@@ -422,9 +411,8 @@ class Family:
     @property
     def seed_key(self) -> int:
         """Return a number for the random streams, the same in every process and release."""
-        if self.stream is not None:
-            return self.stream
-        return stable_hash([self.sampler and self.sampler.document(), self.bootstrap])
+        key = [self.sampler and self.sampler.document(), self.bootstrap]
+        return stable_hash(key) if self.stream is None else self.stream
 
 
 def document(value: Any) -> dict[str, Any]:
@@ -432,12 +420,10 @@ def document(value: Any) -> dict[str, Any]:
     if isinstance(value, Learner):
         return {"name": value.name, **value.component.document()}
     plain = asdict(value)
-    if isinstance(value, Method):
-        plain["sampler"] = value.sampler and value.sampler.document()
-        plain["learner"] = value.learner and value.learner.document()
-        plain["ensemble"] = value.ensemble and value.ensemble.document()
+    for name, part in vars(value).items():
+        if isinstance(part, Component):
+            plain[name] = part.document()
     if isinstance(value, DataSource):
-        plain["make"] = value.make and value.make.document()
         plain |= plain.pop("read_options")
     usual = type(value)(value.name)
     return {
@@ -470,25 +456,19 @@ def files_of(options: Mapping[str, Any]) -> dict[str, str]:
 def content_of(source: DataSource) -> str | None:
     """Return a hash of what the files of a dataset say now, a label file next to them included."""
     names = list(files_of(vars(source)).values())
+    # Not Path.is_file, which raises for a name that is longer than names may be.
+    if not names or not all(map(os.path.isfile, names)):
+        return None
     if source.path is not None and source.labels is None:
         beside = find_label_file(Path(source.path))
-        names += [str(beside)] if os.path.isfile(beside) else []
-    return _hash_files(names)
+        names += [str(beside)] if beside.is_file() else []
+    return digest([hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in names])
 
 
 def read_file_of(source: DataSource) -> MultiLabelDataset:
     """Read the file that a dataset names."""
     assert source.path is not None
     return read_multilabel(source.path, labels=source.labels, **source.read_options)
-
-
-def _hash_files(names: Iterable[str]) -> str | None:
-    """Return a hash of what files say, or None if one is not there, or none is named."""
-    paths = list(map(Path, names))
-    # Not Path.is_file, which raises for a name that is longer than names may be.
-    if not paths or not all(map(os.path.isfile, paths)):
-        return None
-    return digest([hashlib.sha256(path.read_bytes()).hexdigest() for path in paths])
 
 
 def digest(value: Any) -> str:
@@ -500,15 +480,6 @@ def digest(value: Any) -> str:
 def stable_hash(value: Any) -> int:
     """Return a number below 2**32 that is the same in every process."""
     return int(digest(value)[:8], 16)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
-    """Say whether a value is among others; 1 equals True, but is not what the study looks for."""
-    return any(type(value) is type(one) and value == one for one in known)
 
 
 def _table(item: Any, what: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
@@ -541,13 +512,9 @@ def prepare(estimator: Any, nominal: np.ndarray) -> Any:
     if not nominal.any() or not hasattr(estimator, "get_params"):
         return estimator
     params = estimator.get_params(deep=True)
-    unset = [name for name in params if _is(name, _MASK) and params[name] is None]
+    masks = (name for name in params if name.rpartition("__")[2] == _MASK)
+    unset = [name for name in masks if params[name] is None]
     return estimator.set_params(**dict.fromkeys(unset, nominal))
-
-
-def _is(name: str, parameter: str) -> bool:
-    """Say whether a name is that of a parameter, of an estimator or of one inside it."""
-    return name == parameter or name.endswith(f"__{parameter}")
 
 
 def search_of(estimator: Any, nominal: np.ndarray) -> tuple[int, dict[str, Any]] | None:
@@ -596,3 +563,33 @@ def _balance(built: Any) -> bool:
     weighing = [name for name in params if name.endswith("class_weight")]
     built.set_params(**dict.fromkeys(weighing, "balanced"))
     return bool(weighing)
+
+
+_PRESETS = Path(__file__).with_name("presets")
+PRESETS = tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+
+
+def read_preset(name: str) -> dict[str, Any]:
+    """Return the plan of a preset as plain values."""
+    return tomllib.loads((_PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def paper_part(kind: str, name: str) -> Any:
+    """Return a learner or method of the paper by its name."""
+    parts = _paper_parts()[kind]
+    if name in parts:
+        return parts[name]
+    one = kind.removesuffix("s")
+    raise StudyError(
+        f"A {one} given by name only must be one of the paper's: {', '.join(parts)}",
+        f"Got {name!r}",
+        f'{did_you_mean(name, parts)}Or write a table: {{name = "{name}", ...}}',
+    )
+
+
+@cache
+def _paper_parts() -> dict[str, dict[str, Any]]:
+    plan, kinds = read_preset("paper"), dict[str, Any](learners=Learner, methods=Method)
+    return {
+        kind: {one["name"]: found.of(one) for one in plan[kind]} for kind, found in kinds.items()
+    }

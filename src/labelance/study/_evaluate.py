@@ -60,6 +60,8 @@ from labelance.study._design import (
 )
 from labelance.study._study import Cell, CellGroup, Fold, Study
 
+Row = dict[str, Any]
+
 
 def family_stream(seed: int, fold: Fold, family: Family) -> np.random.Generator:
     """Return the generator of a family on a fold; ``spawn`` gives one to each member.
@@ -236,7 +238,10 @@ def _fit_and_evaluate(
         except NothingToSampleError:  # then the sampler does nothing, as where members are shared
             model.set_params(sampler=None).fit(fold.X, Y)
     with predicting.spent():
-        members, scores = _score_test_rows(model, fold.X_test)
+        if isinstance(model, (EMLS, StackedBagging)):
+            members, scores = score_members(model, fold.X_test)
+        else:
+            members, scores = [], relevance(model, fold.X_test)
     if hasattr(model, "thresholds_"):
         predicted = (scores >= model.thresholds_).astype(np.int8)
     else:
@@ -244,20 +249,11 @@ def _fit_and_evaluate(
     return Evaluation(scores, predicted, None, fitting, predicting, None, disagreement(members))
 
 
-def _score_test_rows(model: Any, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return what every member of an ensemble of ours says, and what the model says."""
-    if isinstance(model, (EMLS, StackedBagging)):
-        return score_members(model, X)
-    return [], relevance(model, X)
-
-
 def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random.Generator) -> Any:
     """Return the unfitted model of a method around a learner."""
     if method.ensemble is not None:
         built = prepare(method.ensemble.build(estimator=learner), fold.nominal)
-        if isinstance(
-            built, (EMLS, StackedBagging)
-        ):  # it draws what a method with this stream draws
+        if isinstance(built, (EMLS, StackedBagging)):  # draws what a method with this stream draws
             return built.set_params(random_state=stream)
         return set_random_states(built, stream, only_unset=True)
     options: dict[str, Any] = {
@@ -272,9 +268,6 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
     sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
     options |= {"n_estimators": method.n_estimators, "bootstrap": method.bootstrap}
     return EMLS(learner, sampler, **options)
-
-
-Row = dict[str, Any]
 
 
 def evaluate_cells(
@@ -343,12 +336,11 @@ class _Evaluator:
         """Evaluate a method that shares no member with others."""
         method = self.study.method(cell.method)
         stream = family_stream(self.study.seed, cell.place, method.family)
-        return self._row(cell, lambda: self._evaluate_alone(cell.learner, method, stream))
 
-    def _evaluate_alone(
-        self, learner: str, method: Method, stream: np.random.Generator
-    ) -> Evaluation:
-        return _fit_and_evaluate(self._build(learner, method), method, self.fold, stream)
+        def evaluate() -> Evaluation:
+            return _fit_and_evaluate(self._build(cell.learner, method), method, self.fold, stream)
+
+        return self._row(cell, evaluate)
 
     def _build(self, learner: str, method: Method) -> Any:
         component = self.study.component(self.study.learner(learner), method)
@@ -411,12 +403,11 @@ def _about(study: Study, cell: Cell) -> Row:
 
 def _most_neighbors(study: Study, nominal: np.ndarray) -> int:
     """Return the largest number of neighbors that anyone in the study looks for."""
-    learners = [learner.component for learner in study.learners]
-    learners += [method.learner for method in study.methods if method.learner is not None]
-    built = [build_learner(component, nominal) for component in learners]
-    samplers = [method.sampler for method in study.methods if method.sampler is not None]
-    built += [prepare(sampler.build(), nominal) for sampler in samplers]
-    found = [search_of(one, nominal) for one in built]
+    parts: list[Any] = [learner.component for learner in study.learners]
+    for method in study.methods:
+        parts += [method.learner, method.sampler]
+    built = (prepare(part.build(), nominal) for part in parts if part is not None)
+    found = (search_of(one, nominal) for one in built)
     return max((k for k, _ in filter(None, found)), default=1)
 
 
@@ -539,10 +530,7 @@ def peak_mb() -> float:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
-        return _peak_of_process()
-
-
-def _peak_of_process() -> float:
+        pass
     try:
         import resource
     except ImportError:  # Windows

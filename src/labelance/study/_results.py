@@ -1,7 +1,6 @@
 """Results wherever they lie, in a store or in an exported folder: read, exported, merged.
 
-Files are read without pandas, which is optional, and value by value, since results may come from
-others: a wrong one is an error that says where it is.
+Results may come from others, so that every value is checked: a wrong one is an error.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from labelance.ensemble import StackedBagging
 from labelance.exceptions import StudyError
 from labelance.study._config import read_plan, study_of, to_toml
 from labelance.study._data import known_figures
-from labelance.study._design import Component, DataSource, document, identity
+from labelance.study._design import Component, document, identity
 from labelance.study._evaluate import Measures, unpack
 from labelance.study._store import (
     COLUMNS,
@@ -40,7 +40,7 @@ from labelance.study._store import (
     key_of,
     rows_of,
 )
-from labelance.study._study import Cell, Study, plan_of
+from labelance.study._study import PARTS, Cell, Study, plan_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,27 +110,25 @@ def read_label_results(study: Study, store: str | os.PathLike[str]) -> pd.DataFr
     >>> figures.groupby("label")["n_positive"].sum().tolist()
     [58.0, 34.0, 20.0, 12.0]
     """
-    pandas = optional_import("pandas", extra="data", purpose="A table of results")
-    rows = Store(store, read_only=True).rows(study)
-    parts = [_of_labels(pandas, row) for row in rows if row["labels"] is not None]
+    import pandas as pd
+
     columns = [*Cell._fields, "label", *Measures._fields]
-    return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
-
-
-def _of_labels(pandas: Any, row: dict[str, Any]) -> pd.DataFrame:
-    figures = dict(zip(Measures._fields, _read_labels(row["labels"])))
-    n_labels = len(figures["f1"])
-    kept = {name: figures.get(name, np.full(n_labels, np.nan)) for name in Measures._fields}
-    return pandas.DataFrame({**cell_of(row)._asdict(), "label": np.arange(n_labels), **kept})
+    parts = [pd.DataFrame(columns=columns)]
+    for row in Store(store, read_only=True).rows(study):
+        if row["labels"] is not None:
+            figures = dict(zip(Measures._fields, _read_labels(row["labels"])))
+            labels = np.arange(len(figures["f1"]))
+            parts.append(pd.DataFrame({**cell_of(row)._asdict(), "label": labels, **figures}))
+    return pd.concat(parts[1:] or parts, ignore_index=True).reindex(columns=columns)
 
 
 def frame_of(rows: Iterable[dict[str, Any]], *, config: str) -> pd.DataFrame:
     """Return rows of one configuration as a DataFrame."""
-    pandas = optional_import("pandas", extra="data", purpose="A table of results")
+    import pandas as pd
+
     names = [name for name in COLUMNS if name not in _NOT_SHOWN]
-    frame = pandas.DataFrame([[row.get(name) for name in names] for row in rows], columns=names)
-    frame["config"] = config
-    return frame.rename(columns={"commit_id": "commit"})
+    frame = pd.DataFrame([[row.get(name) for name in names] for row in rows], columns=names)
+    return frame.assign(config=config).rename(columns={"commit_id": "commit"})
 
 
 @dataclass(frozen=True)
@@ -179,18 +177,11 @@ class StudyResults:
         missing = list(self._missing())
         counts = Counter((row["dataset"], row["status"]) for row in [*self.rows, *missing])
         names = list(dict.fromkeys(dataset for dataset, _ in counts))
-        total = len(self.rows) + len(missing)
-        return draw_result(
-            f"{self.study.name}: {len(self.done)} of {total} cells are done",
-            {
-                "dataset": names,
-                **{
-                    status: [counts[name, status] for name in names]
-                    for status in ("done", "failed", "missing")
-                },
-            },
-            things="datasets",
-        )
+        columns: dict[str, Any] = {"dataset": names}
+        for status in ("done", "failed", "missing"):
+            columns[status] = [counts[name, status] for name in names]
+        title = f"{self.study.name}: {len(self.done)} of {counts.total()} cells are done"
+        return draw_result(title, columns, things="datasets")
 
     def _missing(self) -> Iterator[dict[str, Any]]:
         here = {cell_of(row) for row in self.rows}
@@ -235,7 +226,8 @@ def import_results(
     """
     if is_exported(path):
         found = read_folder(Path(path), trust=trusted(trust))
-        return found if study is None else _only(found, study)
+        _choose([found.study], study, path)
+        return found
     store = Store(path, read_only=True)
     chosen = choose_study(store, study, trust=trusted(trust))
     rows = store.rows(chosen)
@@ -272,20 +264,27 @@ def weighing_in(study: Study, rows: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def choose_study(store: Store, name: str | None = None, *, trust: tuple[str, ...] = ()) -> Study:
     """Return the one study of a store, or the one with this name or configuration hash."""
-    found = studies_of(store, trust=trust)
+    return _choose(studies_of(store, trust=trust), name, store.path)
+
+
+def _choose(found: list[Study], name: str | None, path: str | os.PathLike[str]) -> Study:
     if not found:
         raise StudyError(
-            f"{store.path} holds no study",
+            f"{path} holds no study",
             "A store must hold the plan of its study",
-            "Run a study into it: labelance study run quick --store " + store.path.name,
+            f"Run a study into it: labelance study run quick --store {Path(path).name}",
         )
-    chosen = found if name is None else [one for one in found if _is_called(one, name)]
+    chosen = [
+        one
+        for one in found
+        if name in (None, one.name) or (len(str(name)) >= 4 and one.hash.startswith(str(name)))
+    ]
     if len(chosen) == 1:
         return chosen[0]
     listed = ", ".join(f"{one.name} ({one.hash})" for one in found)
     raise StudyError(
         "Choose one study: results of different configurations are not mixed",
-        f"{store.path} holds {listed}" + (f"; {name!r} fits {len(chosen)}" if name else ""),
+        f"{path} holds {listed}" + (f"; {name!r} fits {len(chosen)}" if name else ""),
         "Pass its name or hash, on the command line with --study",
     )
 
@@ -297,72 +296,50 @@ def studies_of(store: Store, *, trust: tuple[str, ...] = ()) -> list[Study]:
     one name agree on everything they share, they are one study.
     """
     plans = [study_of(plan, trust=trust) for plan in store.plans()]
-    plans.sort(key=lambda study: -len(study.cells()))
     found: list[Study] = []
-    for plan in plans:
-        for place, study in enumerate(found):
-            if _agree(study, plan):
-                found[place] = _together(study, plan)
-                break
-        else:
-            found.append(plan)
+    for plan in sorted(plans, key=lambda study: -len(study.cells())):
+        place = next((i for i, study in enumerate(found) if _agree(study, plan)), len(found))
+        found[place : place + 1] = [_together(found[place], plan) if found[place:] else plan]
     return found
 
 
 def _agree(one: Study, other: Study) -> bool:
+    """Say whether what decides figures is the same in all that two studies share."""
     if (one.name, one.folds, one.seed) != (other.name, other.folds, other.seed):
         return False
-    known = {(kind, part.name): _figures(part) for kind, part in _parts(one)}
-    return all(
-        known.get((kind, part.name), _figures(part)) == _figures(part)
-        for kind, part in _parts(other)
-    )
+    mine, others = _figures(one), _figures(other)
+    return all(mine[key] == others[key] for key in mine.keys() & others.keys())
 
 
-def _figures(part: Any) -> dict[str, Any]:
-    """Return what decides figures."""
-    return identity(part) if isinstance(part, DataSource) else document(part)
+def _figures(study: Study) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what decides figures, for every part."""
+    return {
+        (kind, part.name): identity(part) if kind == "datasets" else document(part)
+        for kind in PARTS
+        for part in getattr(study, kind)
+    }
 
 
 def _together(one: Study, other: Study) -> Study:
+    def union(kind: str) -> tuple[Any, ...]:
+        mine = getattr(one, kind)
+        names = {part.name for part in mine}
+        return (*mine, *(part for part in getattr(other, kind) if part.name not in names))
+
     return replace(
         one,
-        datasets=_union(one.datasets, other.datasets),
-        learners=_union(one.learners, other.learners),
-        methods=_union(one.methods, other.methods),
+        datasets=union("datasets"),
+        learners=union("learners"),
+        methods=union("methods"),
         repeats=max(one.repeats, other.repeats),
         weighing=(*(one.weighing or ()), *(other.weighing or ())),
-    )
-
-
-def _parts(study: Study) -> Iterator[tuple[str, Any]]:
-    for kind in ("datasets", "learners", "methods"):
-        yield from ((kind, part) for part in getattr(study, kind))
-
-
-def _union(some: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
-    names = {part.name for part in some}
-    return (*some, *(part for part in more if part.name not in names))
-
-
-def _is_called(study: Study, name: str) -> bool:
-    return study.name == name or (len(name) >= 4 and study.hash.startswith(name))
-
-
-def _only(results: StudyResults, name: str) -> StudyResults:
-    if _is_called(results.study, name):
-        return results
-    raise StudyError(
-        f"There is no study {name!r} in this folder",
-        f"It holds {results.study.name} ({results.study.hash})",
-        "Omit the name, or choose another folder",
     )
 
 
 def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return where rows come from: what differs between them is listed, most frequent first."""
     done = [row for row in rows if row["status"] == "done"]
-    versions = _read_versions(row["versions"] for row in done)
+    versions = [_read_versions(row["versions"]) for row in done if row["versions"]]
     packages = sorted({package for found in versions for package in found})
     finished = sorted(_split_origins(row["finished"] for row in done))
     return {
@@ -373,24 +350,17 @@ def about_rows(study: Study, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "failed": len(rows) - len(done),
         "labelance": _values(row["version"] for row in done),
         "commits": _values(row["commit_id"] for row in done),
-        "versions": {
-            package: _values(found.get(package) for found in versions) for package in packages
-        },
+        "versions": {one: _values(found.get(one) for found in versions) for one in packages},
         "machines": _values(row["machine"] for row in done),
         "first_finished": finished[0] if finished else None,
         "last_finished": finished[-1] if finished else None,
     }
 
 
-def _read_versions(texts: Iterable[str | None]) -> list[dict[str, str]]:
-    what, read = "The versions of a cell", dict[str, dict[str, str]]()
-    found = list(filter(None, texts))
-    for text in set(found):
-        said = _read_json(text, what)
-        read[text] = _require(
-            said, dict.fromkeys(said if isinstance(said, dict) else (), str), what
-        )
-    return [read[text] for text in found]
+@cache
+def _read_versions(text: str) -> dict[str, str]:
+    found = _read_json(text, "The versions of a cell")
+    return _require_texts(found, "The versions of a cell")
 
 
 def _read_labels(content: str) -> np.ndarray:
@@ -417,9 +387,11 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
     try:
         study = read_plan(folder / "study.toml", trust=trust)
         about = _read_about(folder / "about.json")
-        rows = rows_of_folder(study, folder)
+        place = {cell: number for number, cell in enumerate(study.cells())}
+        found = {cell_of(row): row for row in _read_rows(folder / "results.csv")}
     except OSError as error:
         raise StudyError(f"The results in {folder} cannot be read", f"{error}") from error
+    rows = [found[cell] for cell in sorted(found.keys() & place.keys(), key=place.__getitem__)]
     study = replace(study, weighing=weighing_in(study, rows))
     # Under other rules the same plan has another hash, and its rows have no place in a store.
     same_rules = about["config"] == study.hash
@@ -450,20 +422,15 @@ def _split_origins(found: Iterable[str | None]) -> list[str]:
     return [value for text in filter(None, found) for value in text.split(_EITHER)]
 
 
-def rows_of_folder(study: Study, folder: Path) -> list[dict[str, Any]]:
-    """Return the rows of ``results.csv`` that belong to a study, in the order of its plan."""
-    rows = _read_rows(folder / "results.csv")
-    place = {cell: number for number, cell in enumerate(study.cells())}
-    wanted = {cell_of(row): row for row in rows if cell_of(row) in place}
-    return sorted(wanted.values(), key=lambda row: place[cell_of(row)])
-
-
-def _read_rows(path: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _read_rows(path: Path) -> list[Row]:
+    rows: list[Row] = []
     try:
         with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file, strict=True):
-                rows.append(_read_row(row))
+                if None in row.values() or None in row:
+                    raise ValueError("a line has more or fewer values than there are columns")
+                read = {name: _read(row[name], name) for name in EXPORTED}
+                rows.append({**read, "status": "done"})
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise StudyError(
             f"{path} must have the columns {', '.join(EXPORTED)}, with names and numbers",
@@ -473,26 +440,16 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _read_row(row: dict[str, str]) -> dict[str, Any]:
-    if None in row.values() or None in row:
-        raise ValueError("a line has more or fewer values than there are columns")
-    read: dict[str, Any] = {name: row[name] for name in NAMES}
-    read |= {name: _count(row[name]) for name in ("repeat", "fold")}
-    read |= {name: _count(row[name]) if row[name] else None for name in _COUNTS}
-    read |= {name: _number(row[name], name) if row[name] else None for name in FORMATS}
-    return {**read, "status": "done"}
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 2**63:
-        raise ValueError(f"{text} is not a count")
-    return number
-
-
-def _number(text: str, name: str) -> float:
-    number = float(text)
-    if not (0 <= number <= 1 if name in METRICS else abs(number) < 1e15):
+def _read(text: str, name: str) -> Any:
+    if name in NAMES:
+        return text
+    if not text and name not in ("repeat", "fold"):
+        return None
+    number = float(text) if name in FORMATS else int(text)
+    least, most = (-1e15, 1e15) if name in FORMATS else (0, 2**63 - 1)
+    if name in METRICS:
+        least, most = 0, 1
+    if not least <= number <= most:
         raise ValueError(f"{text} is not a {name}")
     return number
 
@@ -510,12 +467,15 @@ _ABOUT = {
 def _read_about(path: Path) -> dict[str, Any]:
     about = _require(_read_json(path.read_bytes(), f"{path}"), _ABOUT, f"{path}")
     for found in [about[name] for name in _LISTS] + list(about["versions"].values()):
-        texts = dict(enumerate(found)) if isinstance(found, list) else None
-        _require(texts, dict.fromkeys(texts or (), str), f"{path}")
+        _require_texts(dict(enumerate(found)) if isinstance(found, list) else None, f"{path}")
     datasets = about.get("datasets", [])
     for figures in datasets if isinstance(datasets, list) else [None]:
         _require(figures, FIGURES, f"datasets of {path}")
     return about
+
+
+def _require_texts(found: Any, what: str) -> Any:
+    return _require(found, dict.fromkeys(found if isinstance(found, dict) else (), str), what)
 
 
 def _read_json(text: str | bytes, what: str) -> Any:
@@ -573,37 +533,35 @@ def export_results(
     """
     results = source if isinstance(source, StudyResults) else import_results(source, study=study)
     target = Path(path)
+    kind = "" if target.is_dir() else target.suffix
     if not results.done:
         raise StudyError("There are no finished cells", "Only finished cells are exported")
-    if target.suffix == "" or target.is_dir():
-        _write_folder(results, target)
-    elif target.suffix == ".csv":
-        _write_csv(results.done, target)
-    elif target.suffix == ".json":
-        _write_json(results, target)
-    elif target.suffix == ".parquet":
-        _write_parquet(results, target)
-    else:
+    if kind not in _WRITERS:
         raise StudyError(
             "The output must be a folder, or a file that ends in .csv, .parquet or .json",
             f"Got {target}",
         )
+    _WRITERS[kind](results, target)
     return results
 
 
 def _write_folder(results: StudyResults, folder: Path) -> None:
-    _write_csv(results.done, folder / "results.csv")
+    _write_csv(results, folder / "results.csv")
     _write_text(folder / "study.toml", to_toml(results.study, folder=folder))
     # Table 1 goes along, so that a report needs no data.
     about = {**results.about, "datasets": results.describe_datasets()}
     _write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
 
 
-def _write_csv(rows: Iterable[dict[str, Any]], path: Path) -> None:
+def _write_csv(results: StudyResults, path: Path) -> None:
     with replace_when_done(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(EXPORTED)
-        writer.writerows([_text(row, name) for name in EXPORTED] for row in rows)
+        for row in results.done:
+            writer.writerow(
+                "" if row[name] is None else FORMATS.get(name, "{}").format(row[name])
+                for name in EXPORTED
+            )
 
 
 def _write_json(results: StudyResults, path: Path) -> None:
@@ -627,8 +585,12 @@ def _write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def _text(row: dict[str, Any], name: str) -> str:
-    return "" if row[name] is None else FORMATS.get(name, "{}").format(row[name])
+_WRITERS: dict[str, Callable[[StudyResults, Path], None]] = {
+    "": _write_folder,
+    ".csv": _write_csv,
+    ".json": _write_json,
+    ".parquet": _write_parquet,
+}
 
 
 @dataclass(frozen=True)
@@ -707,15 +669,16 @@ STACKED_TOLERANCE = 1e-6
 
 
 def largest_difference(one: Row, other: Row) -> tuple[float, str]:
-    """Return how far the figures of two rows are apart at most, and in which metric."""
-    return max((_difference(one[name], other[name]), name) for name in METRICS)
+    """Return how far the figures of two rows are apart at most, and in which metric.
 
-
-def _difference(one: float | None, other: float | None) -> float:
-    """Return a distance; a figure that is not defined is far from any that is."""
-    if one is None or other is None:
-        return 0.0 if one is other else math.inf
-    return abs(one - other)
+    A figure that is not defined is far from any that is.
+    """
+    apart = []
+    for name in METRICS:
+        undefined = [row[name] is None for row in (one, other)]
+        distance = 0.0 if all(undefined) else math.inf
+        apart.append((distance if any(undefined) else abs(one[name] - other[name]), name))
+    return max(apart)
 
 
 def tolerance_of(study: Study, cell: Cell) -> float:
@@ -733,7 +696,7 @@ def _is_stacked(component: Component) -> bool:
     except StudyError:  # code that is not trusted, or not installed, is not asked
         found = None
     stacked = isinstance(found, type) and issubclass(found, StackedBagging)
-    return stacked or any(map(_is_stacked, component.parts()))
+    return stacked or any(map(_is_stacked, component.parts().values()))
 
 
 def _check_no_conflict(mine: Iterable[Row], other: Iterable[Row], studies: Sequence[Study]) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Literal
@@ -21,6 +22,8 @@ from joblib import cpu_count, effective_n_jobs
 
 from labelance import __version__
 from labelance._utils._messages import optional_import
+from labelance._utils._threads import check_n_jobs
+from labelance._validation._arguments import check_choice
 from labelance.exceptions import LabelanceError, StudyError, arg
 from labelance.study._data import StudyData, describe, load_source
 from labelance.study._evaluate import Row, evaluate_cells, failure
@@ -140,10 +143,8 @@ def run_study(
 
 
 def _check_options(executor: str, n_jobs: int | None, cell_timeout: float | None) -> None:
-    if executor not in _EXECUTORS:
-        raise StudyError(f"executor must be one of {', '.join(_EXECUTORS)}", f"Got {executor!r}")
-    if n_jobs == 0:
-        raise StudyError(f"{arg('n_jobs')} must not be 0", "Got 0", "Omit it to use all cores")
+    check_choice("executor", executor, _EXECUTORS)
+    check_n_jobs(n_jobs)
     if cell_timeout is not None and not cell_timeout > 0:
         raise StudyError(f"{arg('cell_timeout')} must be > 0", f"Got {cell_timeout}")
     if cell_timeout is not None and executor == "dask":
@@ -360,10 +361,10 @@ def _run_on_dask(run: _Run, *, n_jobs: int | None, address: str | None, **others
                 "Start workers; the same command resumes",
             ) from error
         cluster = _Cluster(distributed, client, run)
-        cluster.submit(*first)
-        for claimed in claims:
+        for claimed in chain([first], claims):
             cluster.submit(*claimed)
-            while cluster.is_full:
+            # All workers have something to do, and something more in store.
+            while len(cluster.sent) >= max(1, 2 * sum(client.ncores().values())):
                 cluster.gather()
         while cluster.sent:
             cluster.gather()
@@ -397,11 +398,6 @@ class _Cluster:
         self.count = 0
         self._waiting = distributed.as_completed()
         self._there: tuple[Any, Any] = (None, None)
-
-    @property
-    def is_full(self) -> bool:
-        """Say whether all workers have something to do, and something more in store."""
-        return len(self.sent) >= max(1, 2 * sum(self.client.ncores().values()))
 
     def submit(self, cells: CellGroup, data: StudyData) -> None:
         """Send cells; their dataset goes once, as a task that can be done again elsewhere."""

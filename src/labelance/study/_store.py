@@ -84,12 +84,8 @@ def is_of(value: Any, kinds: Mapping[str, Any]) -> bool:
 def _is_sane(item: Any) -> bool:
     """Say whether a value can be written and drawn: no infinite time, no half of a character."""
     if isinstance(item, str):
-        return item == _whole_text(item)
+        return item == item.encode(errors="replace").decode()
     return not isinstance(item, (int, float)) or abs(item) < 1e15
-
-
-def _whole_text(text: str) -> str:
-    return text.encode(errors="replace").decode()
 
 
 class Store:
@@ -165,19 +161,21 @@ class Store:
 
     def figures(self, study: Study) -> dict[str, dict[str, Any]]:
         """Return the figures of the datasets of a study that are kept, by name."""
-        found = {
-            path.stem: self._read(path, lambda said: is_of(said, FIGURES))
-            for path in self._files("datasets")
-        }
-        wanted = ((source.name, digest(identity(source))) for source in study.datasets)
-        return {name: {**found[key], "dataset": name} for name, key in wanted if found.get(key)}
+        files = {path.stem: path for path in self._files("datasets")}
+        found = {}
+        for source in study.datasets:
+            path = files.get(digest(identity(source)))
+            figures = path and self._read(path, lambda said: is_of(said, FIGURES))
+            if figures:
+                found[source.name] = {**figures, "dataset": source.name}
+        return found
 
     # Claims: which runner does which fold.
 
     def claim(self, fold: Fold) -> bool:
         """Take a fold, also over from a runner that was killed; not from one that lives."""
         path = self._file("claims", fold)
-        me = {**fold._asdict(), "runner": self.runner, "host": _host(), "pid": os.getpid()}
+        who = {"runner": self.runner, "host": socket.gethostname(), "pid": os.getpid()}
         with _our_errors(self.path):
             path.parent.mkdir(exist_ok=True)
             held = _holder(path)
@@ -187,7 +185,7 @@ class Store:
                 path.unlink(missing_ok=True)
                 try:
                     with path.open("x", encoding="utf-8") as file:
-                        json.dump(me, file)
+                        json.dump({**fold._asdict(), **who}, file)
                 except FileExistsError:  # another runner was quicker
                     return False
         self._claimed.add(path)
@@ -221,9 +219,8 @@ class Store:
     def _file(self, folder: str, fold: Fold) -> Path:
         # Names of datasets may be anything, and hardly any file system takes all of them.
         name = re.sub(r"[^\w-]", "_", fold.dataset, flags=re.ASCII)[:40]
-        return (
-            self.path / folder / f"{name}-{fold.repeat}-{fold.fold}-{digest([fold.dataset])}.json"
-        )
+        name += f"-{fold.repeat}-{fold.fold}-{digest([fold.dataset])}.json"
+        return self.path / folder / name
 
     def _files(self, folder: str) -> list[Path]:
         with _our_errors(self.path):
@@ -231,9 +228,8 @@ class Store:
         return [path for path in found if not path.name.startswith(".")]  # being written
 
     def _rows_in(self, path: Path) -> list[Row]:
-        return (
-            self._read(path, lambda said: isinstance(said, list) and all(map(_is_row, said))) or []
-        )
+        found = self._read(path, lambda said: isinstance(said, list) and all(map(_is_row, said)))
+        return found or []
 
     def _read(self, path: Path, is_fine: Any) -> Any:
         """Return what a file says; None, and say so, where it is damaged."""
@@ -248,40 +244,21 @@ class Store:
 def _check_place(path: Path, *, must_exist: bool) -> bool:
     """Say whether there is a store; raise where one cannot be made."""
     if os.path.isfile(path):
-        raise StudyError("A store must be a folder", *_explain_file(path))
+        raise StudyError("A store must be a folder", f"{path} is a file")
     # Before the mark is looked for: another runner may be making it.
     others = os.listdir(path) if os.path.isdir(path) else []
     if Store.is_at(path):
         return True
     if must_exist and not os.path.isdir(path):
-        raise StudyError(
-            f"{path} does not exist",
-            "A store is a folder made by `labelance study run`",
-            "Check the path, or run the study first",
-        )
+        raise StudyError(f"{path} does not exist", "A store is made by `labelance study run`")
     others = [name for name in others if not name.startswith(".")]
+    problem = f"{path} is not a store made by `labelance study run`"
+    if any(name.startswith(_MARK) for name in others):
+        found = "Another version of labelance made it"
+        raise StudyError(problem, found, "Install the version of labelance that made it")
     if others or must_exist:
-        newer = any(name.startswith(_MARK) for name in others)
-        raise StudyError(
-            f"{path} is not a store made by `labelance study run`",
-            "Another version of labelance made it" if newer else "It is another folder",
-            "Install the version of labelance that made it" if newer else "Choose another path",
-        )
+        raise StudyError(problem, "It is another folder", "Choose another path")
     return False
-
-
-def _explain_file(path: Path) -> tuple[str, str]:
-    try:
-        with path.open("rb") as file:
-            ours = file.read(15) == b"SQLite format 3"
-    except OSError as error:
-        return f"{error}", "Check the path"
-    if not ours:
-        return f"{path} is a file", "Check the path"
-    return f"{path} is an SQLite file, as development versions wrote them", (
-        f"Export it with the version that wrote it: labelance study export {path} -o FOLDER. Then "
-        "go on from there: labelance study merge FOLDER -o STORE"
-    )
 
 
 def _write(path: Path, value: Any) -> None:
@@ -320,12 +297,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, str):
-        return _whole_text(value)
+        return value.encode(errors="replace").decode()
     return value.item() if hasattr(value, "item") else value
-
-
-def _host() -> str:
-    return socket.gethostname()
 
 
 def _holder(path: Path) -> dict[str, Any]:
@@ -346,7 +319,8 @@ def _is_held(path: Path, held: Mapping[str, Any], now: float) -> bool:
         age = abs(now - path.stat().st_mtime)
     except FileNotFoundError:
         return False
-    return age < STALE_SECONDS and (held.get("host") != _host() or _runs(held.get("pid")))
+    here = held.get("host") == socket.gethostname()
+    return age < STALE_SECONDS and (not here or _runs(held.get("pid")))
 
 
 def _runs(pid: Any) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from sklearn.utils import get_tags
 from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import has_unknown
 from labelance._classifier import why_all_known
-from labelance._utils._messages import unknown_name
+from labelance._utils._messages import unknown_name, warn_user
 from labelance.datasets import MultiLabelDataset, dataset_info
 from labelance.ensemble._training_sets import plans_for_all_bags, why_sampler_needs_all
 from labelance.exceptions import LabelanceWarning, StudyError, arg
@@ -35,13 +34,14 @@ from labelance.study._design import (
     digest,
     document,
     identity,
+    paper_part,
     read_file_of,
     takes_weights,
 )
-from labelance.study._presets import paper_learner, paper_method
 
 # Raised when the same plan gives other numbers than before, so that old rows are not taken.
 RULES = 1
+PARTS = ("datasets", "learners", "methods")
 
 
 class Fold(NamedTuple):
@@ -138,9 +138,9 @@ class Study:
     weighing: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, part_of in _PART_OF.items():
-            parts = tuple(part_of(item) for item in getattr(self, name))
-            object.__setattr__(self, name, parts)
+        for kind in PARTS:
+            parts = tuple(_part_of(kind, item) for item in getattr(self, kind))
+            object.__setattr__(self, kind, parts)
 
     def cells(self) -> list[Cell]:
         """Return all cells, fold by fold, so that neighbors in the list share work."""
@@ -156,9 +156,7 @@ class Study:
 
     def fits(self, learner: Learner, method: Method) -> bool:
         """Say whether the method is used around the learner: if it is meant to, and can be."""
-        if method.learners and learner.name not in method.learners:
-            return False
-        if learner.name in method.without:
+        if learner.name in method.without or not _names_some(method, [learner]):
             return False
         if not method.balanced:
             return True
@@ -190,23 +188,21 @@ class Study:
     @cached_property
     def _configs(self) -> dict[tuple[str, str, str], str]:
         common = [RULES, self.folds, self.seed]
-        datasets = {source.name: identity(source) for source in self.datasets}
-        learners = {learner.name: document(learner) for learner in self.learners}
-        methods = {method.name: document(method) for method in self.methods}
+        datasets = [(source.name, identity(source)) for source in self.datasets]
+        others = [
+            [(part.name, document(part)) for part in parts]
+            for parts in (self.learners, self.methods)
+        ]
         return {
-            (source, learner, method): digest(
-                [common, datasets[source], learners[learner], methods[method]]
-            )
-            for source, learner, method in product(datasets, learners, methods)
+            (one[0], two[0], three[0]): digest([common, one[1], two[1], three[1]])
+            for one, two, three in product(datasets, *others)
         }
 
     @cached_property
     def hash(self) -> str:
         """Return a hash of the learners, methods, folds and seed: what one table may hold."""
-        return digest(
-            [RULES, self.folds, self.seed]
-            + [document(part) for part in (*self.learners, *self.methods)]
-        )
+        parts = [document(part) for part in (*self.learners, *self.methods)]
+        return digest([RULES, self.folds, self.seed, *parts])
 
     def only(
         self,
@@ -241,52 +237,55 @@ class Study:
 
         A warning names each of them, and the package to install.
         """
-        lacking = {one.name: one.component.missing_package() for one in self.learners}
-        for name, package in lacking.items():
-            if package is not None:
-                warnings.warn(
-                    f"{name} is skipped: {package} is not installed (pip install {package})",
-                    LabelanceWarning,
-                    stacklevel=2,
-                )
-        kept = [name for name, package in lacking.items() if package is None]
-        return self if len(kept) == len(lacking) else self.only(learners=kept)
+        kept = []
+        for learner in self.learners:
+            package = learner.component.missing_package()
+            if package is None:
+                kept.append(learner.name)
+            else:
+                words = f"{package} is not installed (pip install {package})"
+                warn_user(f"{learner.name} is skipped: {words}", LabelanceWarning)
+        return self if len(kept) == len(self.learners) else self.only(learners=kept)
 
     def check(self) -> None:
         """Raise for a plan that cannot be run, before any work is done."""
-        _check(self)
+        for kind in PARTS:
+            check_no_repeated_names(kind, getattr(self, kind))
+        if self.folds < 2 or self.repeats < 1:
+            raise StudyError(
+                "A study needs at least two folds and one repetition",
+                f"Got folds={self.folds}, repeats={self.repeats}",
+            )
+        for learner in self.learners:
+            _check_learner(learner.name, learner.component)
+        for method in self.methods:
+            _check_method(method)
+            if not _names_some(method, self.learners):
+                self.learner(method.learners[0])
+        for source in self.datasets:  # last, as files may be large
+            _check_source(source, self)
 
 
 def plan_of(study: Study) -> dict[str, Any]:
     """Return a study as plain values, from which ``study_of`` makes it again."""
-    return {
-        "name": study.name,
-        "repeats": study.repeats,
-        "folds": study.folds,
-        "seed": study.seed,
-        "datasets": [document(part) for part in study.datasets],
-        "learners": [document(part) for part in study.learners],
-        "methods": [document(part) for part in study.methods],
-    }
+    plan = {key: getattr(study, key) for key in ("name", "repeats", "folds", "seed")}
+    return plan | {kind: [document(part) for part in getattr(study, kind)] for kind in PARTS}
 
 
-def _source_of(item: Any) -> DataSource:
-    return DataSource(item) if isinstance(item, str) else DataSource.of(item, folder=Path())
+def components_of(study: Study) -> list[Component]:
+    """Return all classes and functions that a study names."""
+    parts: list[Any] = [one.component for one in study.learners]
+    for method in study.methods:
+        parts += [method.sampler, method.learner, method.ensemble]
+    return [part for part in (*parts, *(source.make for source in study.datasets)) if part]
 
 
-def _learner_of(item: Any) -> Learner:
-    return paper_learner(item) if isinstance(item, str) else Learner.of(item)
-
-
-def _method_of(item: Any) -> Method:
-    return paper_method(item) if isinstance(item, str) else Method.of(item)
-
-
-_PART_OF: dict[str, Callable[[Any], Any]] = {
-    "datasets": _source_of,
-    "learners": _learner_of,
-    "methods": _method_of,
-}
+def _part_of(kind: str, item: Any) -> Any:
+    """Read a part of a study; a bare name is of the catalogue or of the paper."""
+    if kind == "datasets":
+        return DataSource(item) if isinstance(item, str) else DataSource.of(item, folder=Path())
+    found = Learner if kind == "learners" else Method
+    return paper_part(kind, item) if isinstance(item, str) else found.of(item)
 
 
 def _choose(kind: str, parts: Any, names: Sequence[str] | None) -> Any:
@@ -299,30 +298,10 @@ def _names_some(method: Method, learners: Iterable[Learner]) -> bool:
 
 
 def _named(kind: str, parts: Any, name: str) -> Any:
-    for part in parts:
-        if part.name == name:
-            return part
-    names = [part.name for part in parts]
-    raise unknown_name("part", name, names, arg(kind, ...), StudyError)
-
-
-def _check(study: Study) -> None:
-    """Raise for names that repeat, classes that are not there, and options that do not go."""
-    for part in _PART_OF:
-        check_no_repeated_names(part, getattr(study, part))
-    if study.folds < 2 or study.repeats < 1:
-        raise StudyError(
-            "A study needs at least two folds and one repetition",
-            f"Got folds={study.folds}, repeats={study.repeats}",
-        )
-    for learner in study.learners:
-        _check_learner(learner.name, learner.component)
-    for method in study.methods:
-        _check_method(method)
-        if not _names_some(method, study.learners):
-            study.learner(method.learners[0])
-    for source in study.datasets:  # last, as files may be large
-        _check_source(source, study)
+    by_name = {part.name: part for part in parts}
+    if name in by_name:
+        return by_name[name]
+    raise unknown_name("part", name, by_name, arg(kind, ...), StudyError)
 
 
 def check_no_repeated_names(part: str, items: Any) -> None:
@@ -339,11 +318,9 @@ def check_no_repeated_names(part: str, items: Any) -> None:
 def _check_source(source: DataSource, study: Study) -> None:
     for path in filter(None, (source.path, source.folds)):
         if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
-            raise StudyError(
-                f"The file of the dataset {source.name} does not exist",
-                f"There is no {path}",
-                "Check the path; it is relative to the folder of the TOML file",
-            )
+            cure = "Check the path; it is relative to the folder of the TOML file"
+            problem = f"The file of the dataset {source.name} does not exist"
+            raise StudyError(problem, f"There is no {path}", cure)
     if source.content is not None and source.content != content_of(source):
         raise StudyError(
             f"The files of {source.name} have changed since the plan was made",
@@ -360,8 +337,11 @@ def _check_source(source: DataSource, study: Study) -> None:
         source.make.find()
     elif source.path is None:
         dataset_info(source.name)
-    if source.folds is not None:
-        _check_folds(source, study)
+    if source.folds is not None and (n_repeats := read_folds(source).shape[1] - 1) < study.repeats:
+        raise StudyError(
+            f"The folds of {source.name} need a column for each of {study.repeats} repetitions",
+            f"{source.folds} has {n_repeats}",
+        )
     if source.path is not None:
         _check_holes(source, read_file_of(source), study)  # says what is wrong with it, if so
 
@@ -371,13 +351,13 @@ def _check_holes(source: DataSource, data: MultiLabelDataset, study: Study) -> N
     unknown, missing = has_unknown(data.Y), bool(np.isnan(stored_values(data.values)).any())
     if not (unknown or missing):
         return
-    pairs = product(study.learners, study.methods)
-    parts = [_parts_of_cell(*pair) for pair in pairs if study.fits(*pair)]
-    refusals = {
-        name: reason if unknown and reason else f"{type(built).__name__} takes no missing values"
-        for name, built, reason in chain.from_iterable(parts)
-        if (unknown and reason) or (missing and not _takes_missing(built))
-    }
+    refusals = {}
+    for pair in product(study.learners, study.methods):
+        for name, built, reason in _parts_of_cell(*pair) if study.fits(*pair) else ():
+            if unknown and reason:
+                refusals[name] = reason
+            elif missing and not _takes_missing(built):
+                refusals[name] = f"{type(built).__name__} takes no missing values"
     if refusals:
         raise StudyError(
             f"Parts of the study cannot learn from {source.name}, which has "
@@ -413,46 +393,28 @@ def _takes_missing(built: Any) -> bool:
     return bool(get_tags(built).input_tags.allow_nan)
 
 
-def _check_folds(source: DataSource, study: Study) -> None:
-    n_repeats = read_folds(source).shape[1] - 1
-    if n_repeats < study.repeats:
-        raise StudyError(
-            f"The folds of {source.name} need a column for each of {study.repeats} repetitions",
-            f"{source.folds} has {n_repeats}",
-        )
-
-
 def read_folds(source: DataSource) -> NDArray[np.int64]:
     """Return the table of folds of a dataset: row numbers, then one column a repetition."""
-    advice = "Use a CSV file with the columns row, rep0, rep1, …"
     try:
         # Opened here, since NumPy would fetch a name that is a URL.
         with Path(str(source.folds)).open() as file:
             names = file.readline().split(",")
             table = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+        if table.shape[1] != len(names):
+            raise ValueError(f"it has {table.shape[1]} columns and {len(names)} names")
+        if not np.array_equal(table[:, 0], np.arange(len(table))):
+            raise ValueError("it does not list each row once, in order")
     except (OSError, ValueError) as error:
         raise StudyError(
             f"The folds of {source.name} must be a CSV file of integers with a header",
             f"{source.folds} is not: {error}",
-            advice,
+            "Use a CSV file with the columns row, rep0, rep1, …",
         ) from error
-    if table.shape[1] != len(names):
-        raise StudyError(
-            f"The folds of {source.name} must have as many columns as names in the header",
-            f"{source.folds} has {table.shape[1]} columns and {len(names)} names",
-            advice,
-        )
     return table
 
 
 def _check_learner(name: str, component: Component) -> None:
-    built = component.build()
-    if not (hasattr(built, "fit") and hasattr(built, "predict")):
-        raise StudyError(
-            f"The learner {name} must be a classifier with fit and predict",
-            f"{component.path} has no such methods",
-        )
-    _check_clone(f"The learner {name}", component, built)
+    built = _build_clone(f"The learner {name}", component, ("fit", "predict"))
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
         raise StudyError(
             f"The learner {name} must give scores, for AUC",
@@ -461,32 +423,24 @@ def _check_learner(name: str, component: Component) -> None:
         )
 
 
-def _check_sampler(name: str, component: Component) -> None:
+def _build_clone(what: str, component: Component, methods: Sequence[str]) -> Any:
+    """Return what has these methods and can be cloned; the code of a user may fail anyhow."""
     built = component.build()
-    if not hasattr(built, "fit_resample"):
-        raise StudyError(
-            f"The sampler of {name} must have fit_resample", f"{component.path} does not have it"
-        )
-    _check_clone(f"The sampler of {name}", component, built)
-
-
-def _check_clone(what: str, component: Component, built: Any) -> None:
-    """Raise unless it can be copied as scikit-learn does: the code of a user may fail anyhow."""
+    if not all(hasattr(built, name) for name in methods):
+        raise StudyError(f"{what} must have {' and '.join(methods)}", f"{component.path} has not")
     try:
-        clone(built)
+        return clone(built)
     except Exception as error:
         raise StudyError(
             f"{what} must be cloned for every member of an ensemble",
-            f"{component.path} cannot be cloned: {error}"
-            if hasattr(built, "get_params")
-            else f"{component.path} has no get_params",
+            f"{component.path} cannot be cloned: {error}",
             "Derive it from sklearn.base.BaseEstimator, and only store parameters in __init__",
         ) from error
 
 
 def _check_method(method: Method) -> None:
     if method.sampler is not None:
-        _check_sampler(method.name, method.sampler)
+        _build_clone(f"The sampler of {method.name}", method.sampler, ["fit_resample"])
     if method.learner is not None:
         _check_learner(method.name, method.learner)
     method.check_values()
@@ -513,7 +467,7 @@ def _check_ensemble(method: Method) -> None:
         )
     method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
     usual = {"name", "ensemble", "stream", "learners", "without", "balanced"}
-    other = sorted(set(document(method)) - usual)
+    other = sorted(document(method).keys() - usual)
     if other:
         raise StudyError(
             f"The options of {method.name} belong to its ensemble",
@@ -523,13 +477,14 @@ def _check_ensemble(method: Method) -> None:
 
 
 def _wrong_pair(method: Method) -> tuple[str, str] | None:
-    if method.bootstrap == "originals" and method.sampler is None:
+    sampler = None if method.sampler is None else method.sampler.build()
+    if method.bootstrap == "originals" and sampler is None:
         return 'bootstrap = "originals" needs a sampler', "Add a sampler"
-    if method.bootstrap == "originals" and not _only_adds(method):
+    if method.bootstrap == "originals" and not _only_adds(sampler):
         return 'bootstrap = "originals" needs a sampler that only adds rows', (
             "Use such a sampler, or bootstrap = true"
         )
-    if method.bootstrap == "parents" and not _makes_rows_of_two(method):
+    if method.bootstrap == "parents" and not plans_for_all_bags(sampler):
         return 'bootstrap = "parents" needs a sampler whose new rows have two parents', (
             "Use MLSOL, or bootstrap = true"
         )
@@ -542,11 +497,6 @@ def _wrong_pair(method: Method) -> tuple[str, str] | None:
     return None
 
 
-def _makes_rows_of_two(method: Method) -> bool:
-    return method.sampler is not None and plans_for_all_bags(method.sampler.build())
-
-
-def _only_adds(method: Method) -> bool:
-    assert method.sampler is not None
-    traits = getattr(method.sampler.build(), "traits", None)
+def _only_adds(sampler: Any) -> bool:
+    traits = getattr(sampler, "traits", None)
     return traits is not None and traits.only_adds

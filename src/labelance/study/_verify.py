@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain, groupby
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from labelance.study._results import (
     trusted,
 )
 from labelance.study._store import cell_of
-from labelance.study._study import Cell, Study, group_by_fold, plan_of
+from labelance.study._study import Cell, Study, components_of, group_by_fold, plan_of
 
 
 @dataclass(frozen=True)
@@ -135,18 +135,22 @@ def verify_results(
     if not isinstance(source, StudyResults):
         results = import_results(source, study=study, trust=trust)
     elif trust:
-        again = study_of(plan_of(source.study), trust=trusted(trust))
-        results = replace(source, study=again)
+        results = replace(source, study=study_of(plan_of(source.study), trust=trusted(trust)))
     else:
         results = source
-    _check_code(results.study)
+    for component in components_of(results.study):
+        component.check()
     rows = _rows_of(results, datasets, learners)
     kept = {cell_of(row): row for row in _choose(rows, sample, seed)}
     done: dict[Cell, Recomputed] = {}
-    for row in _compute(results, list(kept)):
-        done[cell_of(row)] = _compare(kept[cell_of(row)], row, results.study)
-        if watch is not None:
-            watch(len(done))
+    for _, groups in groupby(group_by_fold(kept), key=lambda group: group[0].dataset):
+        data = None
+        for group in groups:
+            data = data or _load(results.study.dataset(group[0].dataset))
+            for row in chain.from_iterable(evaluate_cells(results.study, group, data)):
+                done[cell_of(row)] = _compare(kept[cell_of(row)], row, results.study)
+                if watch is not None:
+                    watch(len(done))
     return Verification(tuple(done[cell] for cell in kept))
 
 
@@ -178,20 +182,6 @@ def _choose(rows: list[Row], sample: int | None, seed: int) -> list[Row]:
     return [rows[number] for number in np.sort(chosen)]
 
 
-def _check_code(study: Study) -> None:
-    """Raise for code that may not be built, before any is."""
-    parts = [learner.component for learner in study.learners]
-    parts += [
-        part
-        for method in study.methods
-        for part in (method.sampler, method.learner, method.ensemble)
-        if part is not None
-    ]
-    parts += [source.make for source in study.datasets if source.make is not None]
-    for component in parts:
-        component.check()
-
-
 def _load(source: DataSource) -> StudyData:
     """Load a dataset; of files only those that the results were computed from.
 
@@ -204,16 +194,6 @@ def _load(source: DataSource) -> StudyData:
             "Put the files where the plan of the results names them",
         )
     return load_source(source)
-
-
-def _compute(results: StudyResults, cells: list[Cell]) -> Iterable[Row]:
-    data: dict[str, Any] = {}
-    for group in group_by_fold(cells):
-        name = group[0].dataset
-        if name not in data:
-            data = {name: _load(results.study.dataset(name))}
-        for rows in evaluate_cells(results.study, group, data[name]):
-            yield from rows
 
 
 def _compare(kept: Row, row: Row, study: Study) -> Recomputed:
