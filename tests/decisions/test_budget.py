@@ -356,7 +356,7 @@ def test_bad_input_of_rules_is_refused(labelled):
         find_budget_rule(y, p, utility="coverage")
     with pytest.raises(InputError, match="shape"):
         find_budget_rule(y, p[:, :2])
-    with pytest.raises(InputError, match="The rule needs 6 labels"):
+    with pytest.raises(InputError, match="one score for each of 6 labels"):
         find_budget_rule(y, p).predict(p[:, :2])
 
 

@@ -6,7 +6,12 @@ from labelance.decisions._budget import (
     decide_within_budget,
     find_budget_rule,
 )
-from labelance.decisions._calibration import Calibration, LabelCalibration, find_calibration
+from labelance.decisions._calibration import (
+    Calibration,
+    LabelCalibration,
+    correct_prior,
+    find_calibration,
+)
 from labelance.decisions._estimators import BudgetClassifier, RecallGuarantee
 from labelance.decisions._expected import bayes_threshold, maximize_expected_f
 from labelance.decisions._guarantee import (
@@ -22,9 +27,8 @@ from labelance.decisions._objectives import (
     PrecisionAtRecall,
     RecallAtPrecision,
 )
-from labelance.decisions._prior import correct_prior
-from labelance.decisions._result import Thresholds
 from labelance.decisions._search import find_thresholds
+from labelance.decisions._table import Thresholds
 from labelance.decisions._thresholds import LabelThresholds
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from labelance._arrays._cells import store_all_cells, take_cells
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import show_names
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_choice, check_positive, is_integer
-from labelance._validation._predictions import open_probabilities, validate_scores
+from labelance._validation._predictions import (
+    open_probabilities,
+    validate_score_table,
+    validate_scores,
+)
 from labelance.decisions._kernels import improve_rows, take_top
-from labelance.decisions._objectives import ratio
+from labelance.decisions._objectives import as_numbers, ratio
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError, arg
 
@@ -168,18 +171,9 @@ class BudgetRule:
         y : csr_array of shape (n, q)
             The decisions.
         """
-        cells, names = _open(y_proba, "BudgetRule.predict")
-        if cells.shape[1] != self.slopes.shape[1]:
-            raise InputError(
-                f"The rule needs {self.slopes.shape[1]} labels",
-                f"{arg('y_proba')} has shape {cells.shape}",
-            )
-        if self.names is not None and names is not None and names != self.names:
-            raise InputError(
-                f"The columns of {arg('y_proba')} must be the labels, in this order: "
-                f"{show_names(self.names, 5)}",
-                "They have other names, or another order",
-            )
+        caller, n_labels = "BudgetRule.predict", self.slopes.shape[1]
+        validate_score_table(y_proba, n_labels, caller=caller, sparse=True, names=self.names)
+        cells, _ = _open(y_proba, caller)
         if only_best:
             rule = np.full(cells.shape[0], self.best)
         else:
@@ -276,7 +270,7 @@ def decide_within_budget(
     array([1, 1, 1])
     """
     cells, names = _open(y_proba, arg("decide_within_budget"), label_names)
-    n, q = cells.shape
+    q = cells.shape[1]
     check_choice("utility", utility, get_args(Utility))
     k = _check_per_row(per_row, q, exactly=exactly)
     caps = _check_per_label(per_label, q)
@@ -284,19 +278,22 @@ def decide_within_budget(
     share = _check_mix(mix, alone=k is not None and caps is None and most is None)
     check_positive("n_restarts", n_restarts, caller=arg("decide_within_budget"))
     check_positive("max_iter", max_iter, caller=arg("decide_within_budget"))
-    n_iter = 0
+    n_iter, judge = 0, _Judge(cells, utility, k, share)
     if k is None:
         chosen = _take_prefixes(cells, utility, caps, most)
     elif caps is None and most is None:
-        ascent = _Ascent(cells, utility, k, exactly, share)
-        chosen, n_iter = ascent.run(n_restarts, max_iter, as_generator(random_state))
+        rng = as_generator(random_state)
+        climbs = []
+        for start in range(n_restarts):
+            gains = rng.random(cells.nnz) if start else cells.data
+            climbs.append(_climb(judge, k, exactly, gains, max_iter, rng))
+        chosen, n_iter, _ = max(climbs, key=lambda climb: climb[2])
     else:
         chosen = _solve_program(cells, utility, k, exactly, caps, most)
-    tp, pred, expected, missed = _expected_counts(cells, chosen)
-    of_labels = _label_values(utility, tp, pred, expected, n, missed)
+    value, of_labels, (_, pred, expected, _) = judge(chosen)
     return BudgetDecisions(
-        _to_decisions(cells, chosen), utility, _value(utility, of_labels, tp, pred, n, k, share),
-        of_labels, pred, expected, n_iter, names, cells,
+        _to_decisions(cells, chosen), utility, value, of_labels, pred, expected, n_iter, names,
+        cells,
     )  # fmt: skip
 
 
@@ -355,14 +352,9 @@ def find_budget_rule(
     np.int64(1)
     """
     caller = arg("find_budget_rule")
+    options: dict[str, Any] = {"needs_all": None, "probabilities": True, "sparse": True}
     Y, p, unknown, names = validate_scores(
-        y_true,
-        y_proba,
-        caller=caller,
-        needs_all=None,
-        probabilities=True,
-        sparse=True,
-        label_names=label_names,
+        y_true, y_proba, caller=caller, label_names=label_names, **options
     )
     check_choice("utility", utility, ("macro_f1", "macro_recall", "balanced_accuracy"))
     k = _check_per_row(per_row, Y.shape[1], exactly=exactly)
@@ -391,56 +383,48 @@ def find_budget_rule(
     return BudgetRule(slopes, offsets, share, alone, float(value), k, exactly, names)
 
 
-class _Ascent:
-    """Block coordinate ascent over rows, each with at most or exactly k labels."""
+class _Judge(NamedTuple):
+    """Tells what decisions are worth."""
 
-    def __init__(
-        self, cells: sp.csr_array, utility: str, k: int, exactly: bool, share: float
-    ) -> None:
-        self.cells, self.utility, self.k, self.exactly = cells, utility, k, exactly
-        self.share = share
-        self.starts = cells.indptr.astype(np.int64)
-        self.labels = cells.indices.astype(np.int64)
+    cells: sp.csr_array
+    utility: str
+    k: int | None
+    share: float
 
-    def run(
-        self, n_restarts: int, max_iter: int, rng: np.random.Generator
-    ) -> tuple[NDArray[np.bool_], int]:
-        """Return the best decisions of all starts, and how many passes they took."""
-        best, most, passes = np.zeros(0, dtype=bool), -np.inf, 0
-        for start in range(n_restarts):
-            gains = rng.random(len(self.labels)) if start else self.cells.data
-            chosen = take_top(gains, self.starts, self.k, True)
-            n_iter, value = self._climb(chosen, max_iter, rng)
-            if value > most:
-                best, most, passes = chosen, value, n_iter
-        return best, passes
-
-    def _climb(
-        self, chosen: NDArray[np.bool_], max_iter: int, rng: np.random.Generator
-    ) -> tuple[int, float]:
-        """Improve decisions in place until a pass gains little; return passes and value."""
-        n, q = self.cells.shape
-        order = np.arange(n)
-        value = self._value(chosen)
-        n_iter, rise = 0, np.inf
-        while n_iter < max_iter and rise >= _RISE:
-            rng.shuffle(order)
-            tp, pred, expected, _ = _expected_counts(self.cells, chosen)
-            logs, sure = _log_missed(self.cells, chosen)
-            improve_rows(
-                self.cells.data, self.labels, self.starts, order, chosen.view(np.uint8), tp,
-                pred.astype(float), expected, logs, sure, _CODES[self.utility], self.k,
-                self.exactly, self.share / q, (1 - self.share) / (n * self.k),
-            )  # fmt: skip
-            new = self._value(chosen)
-            n_iter, rise, value = n_iter + 1, new - value, new
-        return n_iter, value
-
-    def _value(self, chosen: NDArray[np.bool_]) -> float:
+    def __call__(self, chosen: NDArray[np.bool_]) -> tuple[float, Floats, tuple[Any, ...]]:
+        """Return the utility, mixed with the precision; that of every label; expected counts."""
         n = self.cells.shape[0]
-        tp, pred, expected, missed = _expected_counts(self.cells, chosen)
+        counts = tp, pred, expected, missed = _expected_counts(self.cells, chosen)
         of_labels = _label_values(self.utility, tp, pred, expected, n, missed)
-        return _value(self.utility, of_labels, tp, pred, n, self.k, self.share)
+        precision = float(tp.sum() / (n * self.k if self.k else max(pred.sum(), 1)))
+        own = precision if self.utility == "precision" else float(of_labels.mean())
+        return self.share * own + (1 - self.share) * precision, of_labels, counts
+
+
+def _climb(
+    judge: _Judge, k: int, exactly: bool, gains: Floats, max_iter: int, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], int, float]:
+    """Decide rows again and again until a pass gains little; return decisions, passes, value.
+
+    Block coordinate ascent over rows, each with at most or exactly k labels.
+    """
+    cells, (n, q) = judge.cells, judge.cells.shape
+    starts, labels = cells.indptr.astype(np.int64), cells.indices.astype(np.int64)
+    chosen = take_top(gains, starts, k, True)
+    order, value = np.arange(n), judge(chosen)[0]
+    n_iter, rise = 0, np.inf
+    while n_iter < max_iter and rise >= _RISE:
+        rng.shuffle(order)
+        tp, pred, expected, _ = _expected_counts(cells, chosen)
+        logs, sure = _log_missed(cells, chosen)
+        improve_rows(
+            cells.data, labels, starts, order, chosen.view(np.uint8), tp, pred.astype(float),
+            expected, logs, sure, _CODES[judge.utility], k, exactly, judge.share / q,
+            (1 - judge.share) / (n * k),
+        )  # fmt: skip
+        new = judge(chosen)[0]
+        n_iter, rise, value = n_iter + 1, new - value, new
+    return chosen, n_iter, value
 
 
 def _take_prefixes(
@@ -658,15 +642,6 @@ def _label_values(utility: str, tp: Any, pred: Any, positive: Any, n: Any, misse
     return 1 - missed if utility == "coverage" else np.asarray(tp, dtype=float)
 
 
-def _value(
-    utility: str, of_labels: Floats, tp: Floats, pred: Any, n: int, k: int | None, share: float
-) -> float:
-    """Return the utility of all labels, mixed with the precision."""
-    precision = float(tp.sum() / (n * k if k else max(pred.sum(), 1)))
-    own = precision if utility == "precision" else float(of_labels.mean())
-    return share * own + (1 - share) * precision
-
-
 def _ratio(part: Any, whole: Any) -> Floats:
     return ratio(part, whole, empty=0.0)
 
@@ -687,42 +662,27 @@ def _open(
 
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
     if per_row is None and exactly:
-        raise InputError(
-            f"{arg('exactly')} needs {arg('per_row')}",
-            f"{arg('per_row')} is None",
-            f"Try {arg('per_row', 5)}",
-        )
+        raise InputError(f"{arg('exactly')} needs {arg('per_row')}", f"{arg('per_row')} is None")
     if per_row is None or (is_integer(per_row) and 1 <= per_row <= q):
         return per_row
-    raise InputError(
-        f"{arg('per_row')} must be an integer from 1 to {q}, the number of labels",
-        f"Got {per_row!r}",
-        f"Try {arg('per_row', min(5, q))}",
-    )
+    problem = f"{arg('per_row')} must be an integer from 1 to {q}, the number of labels"
+    raise InputError(problem, f"Got {per_row!r}")
 
 
 def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
     if per_label is None:
         return None
-    try:
-        caps = np.asarray(per_label)
-    except ValueError:  # rows of unequal length
-        caps = np.empty(0)
-    if caps.dtype.kind not in "iu" or caps.shape not in ((), (q,)) or (caps < 0).any():
-        raise InputError(
-            f"{arg('per_label')} must be an integer >= 0, or one for each of {q} labels",
-            f"Got {per_label!r}",
-            f"Try {arg('per_label', 100)}",
-        )
+    caps = as_numbers(per_label)
+    if caps.shape not in ((), (q,)) or not ((caps >= 0) & (caps % 1 == 0)).all():
+        problem = f"{arg('per_label')} must be an integer >= 0, or one for each of {q} labels"
+        raise InputError(problem, f"Got {per_label!r}")
     return np.broadcast_to(np.minimum(caps, _NO_LIMIT), q).astype(np.int64)
 
 
 def _check_total(total: Any) -> int | None:
     if total is None or (is_integer(total) and total >= 0):
         return total if total is None else min(int(total), _NO_LIMIT)
-    raise InputError(
-        f"{arg('total')} must be an integer >= 0", f"Got {total!r}", f"Try {arg('total', 1000)}"
-    )
+    raise InputError(f"{arg('total')} must be an integer >= 0", f"Got {total!r}")
 
 
 def _check_mix(mix: Any, *, alone: bool) -> float:
@@ -731,5 +691,5 @@ def _check_mix(mix: Any, *, alone: bool) -> float:
     if not alone:
         raise InputError(f"mix needs {arg('per_row')}, and no other budget", f"Got mix={mix!r}")
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
-        raise InputError("mix must be in [0, 1]", f"Got {mix!r}", "Try mix=0.5")
+        raise InputError("mix must be in [0, 1]", f"Got {mix!r}")
     return float(mix)

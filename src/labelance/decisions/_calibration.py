@@ -1,4 +1,4 @@
-"""Probabilities instead of scores, label by label."""
+"""Probabilities instead of scores, label by label; correction for a changed prior."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
@@ -24,14 +24,19 @@ from labelance._validation._arguments import (
     validate_weights,
 )
 from labelance._validation._data import Data
-from labelance._validation._labels import known_cells, take_unknown
-from labelance._validation._predictions import validate_score_table, validate_scores
+from labelance._validation._labels import count_known, known_cells, take_unknown
+from labelance._validation._predictions import (
+    validate_probabilities,
+    validate_score_table,
+    validate_scores,
+)
 from labelance.decisions._held_out import (
     ScoringClassifier,
     check_no_single_label_estimator,
     check_rows_for_folds,
     choose_source,
 )
+from labelance.decisions._objectives import as_numbers
 from labelance.decisions._table import LabelTable
 from labelance.exceptions import InputError
 
@@ -293,18 +298,10 @@ def find_calibration(
     margin = None if inside else float(seen.std()) or 1.0
     if known_here is not None:
         table = np.where(known_here, table, 0.0)  # unknown cells weigh nothing, whatever they are
-    found = fit_calibrators(
-        Y,
-        _open_margins(table, margin),
-        weight,
-        unknown=unknown,
-        method=method,
-        min_class_count=min_class_count,
-        soft=None if margin is None else _SOFT,
-    )
-    positive = column_counts(Y)
-    hidden = 0 if unknown is None else column_counts(unknown)
-    known = np.full(Y.shape[1], Y.shape[0]) - hidden
+    options: dict[str, Any] = {"method": method, "min_class_count": min_class_count}
+    options |= {"unknown": unknown, "soft": None if margin is None else _SOFT}
+    found = fit_calibrators(Y, _open_margins(table, margin), weight, **options)
+    positive, known = column_counts(Y), count_known(Y, unknown)
     agreed = np.flatnonzero(found.calibrated_by == "nothing")
     found.calibrated_by[agreed] = "share"
     shares = Sigmoids(
@@ -344,8 +341,7 @@ def fit_calibrators(
     ``soft`` is by how much log-odds are softened; None finds it.
     """
     counts = column_counts(Y)
-    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
-    rarer = np.minimum(counts, n_known - counts)
+    rarer = np.minimum(counts, count_known(Y, unknown) - counts)
     calibrated_by = np.full(Y.shape[1], method, dtype="<U8")
     calibrated_by[rarer < min_class_count] = "pooled"
     calibrated_by[rarer == 0] = "nothing"
@@ -517,3 +513,70 @@ def _fit_steps(present: Floats, scores: Floats, weight: Floats) -> tuple[Floats,
     ends = np.ones(len(found), dtype=bool)
     ends[1:-1] = (found[1:-1] != found[:-2]) | (found[1:-1] != found[2:])
     return different[ends], np.clip(found[ends], 0, 1)
+
+
+def correct_prior(scores: ArrayLike, train_prior: ArrayLike, target_prior: ArrayLike) -> Floats:
+    """Return probabilities for the share of rows that labels have where a model is used.
+
+    A model that learned from resampled rows speaks of a world in which a label is as frequent as
+    in those rows. If rows were added or taken away by their label alone, Bayes' theorem says by
+    how much its odds are too large: by the odds of the label's share among the rows it learned
+    from, over the odds of its true share.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, q)
+        Probabilities that the model gives.
+    train_prior : float or array-like of shape (q,)
+        The share of rows with each label among the rows that it learned from.
+    target_prior : float or array-like of shape (q,)
+        The share of rows with each label where it is used, such as in the rows before sampling.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        Corrected probabilities; labels whose ``train_prior`` is 0 or 1 keep their scores.
+
+    See Also
+    --------
+    LabelCalibration : Finds the correction from rows, whatever has made it necessary.
+
+    Notes
+    -----
+    Samplers for many labels choose rows by some labels and thereby change others, and synthetic
+    rows are not drawn like true ones: for MLSOL and the like the correction is approximate.
+
+    References
+    ----------
+    .. [1] C. Elkan, The foundations of cost-sensitive learning. IJCAI 2001, theorem 2.
+    .. [2] M. Saerens, P. Latinne and C. Decaestecker, Adjusting the outputs of a classifier to
+           new a priori probabilities. Neural Computation 14, 2002.
+
+    Examples
+    --------
+    A coin that shows heads once in ten, seen by a model for which heads were half of all throws:
+
+    >>> from labelance.decisions import correct_prior
+    >>> correct_prior([[0.5], [0.9]], train_prior=0.5, target_prior=0.1)
+    array([[0.1],
+           [0.5]])
+    """
+    p = validate_probabilities(scores, caller="correct_prior")
+    train, target = (_priors(prior, p.shape[1]) for prior in (train_prior, target_prior))
+    known = (train > 0) & (train < 1)
+    safe = np.where(known, train, 0.5)
+    present, absent = p * (target / safe), (1 - p) * ((1 - target) / (1 - safe))
+    total = present + absent
+    corrected = np.divide(present, total, out=p.copy(), where=total > 0)
+    return np.where(known, corrected, p)
+
+
+def _priors(prior: ArrayLike, n_labels: int) -> Floats:
+    values = as_numbers(prior)
+    if values.shape not in ((), (n_labels,)) or not ((values >= 0) & (values <= 1)).all():
+        raise InputError(
+            f"A prior must be a number in [0, 1], or one for each of {n_labels} labels",
+            f"Got {prior!r}",
+            "Pass y.mean(axis=0) of the rows before and after sampling",
+        )
+    return values

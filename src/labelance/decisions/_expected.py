@@ -167,7 +167,7 @@ def _decide_rows_jointly(p: Any, joint: NDArray[np.float64], beta2: float) -> An
 def _check_beta(beta: Any) -> float:
     is_number = isinstance(beta, (int, float, np.number)) and not isinstance(beta, bool)
     if not is_number or not 0 < beta < np.inf:
-        raise InputError("beta must be a number > 0", f"Got {beta!r}", "Try beta=1.0")
+        raise InputError("beta must be a number > 0", f"Got {beta!r}")
     return square_of_beta(beta)
 
 

@@ -195,16 +195,11 @@ def guarantee_recall(
     >>> found.reasons
     ('guaranteed', 'guaranteed')
     """
-    scored = validate_scores(
-        y_true,
-        y_score,
-        caller=arg("guarantee_recall"),
-        needs_all=None,
-        sparse=True,
-        label_names=label_names,
-    )
+    caller = arg("guarantee_recall")
     return find_recall_thresholds(
-        scored,
+        validate_scores(
+            y_true, y_score, caller=caller, needs_all=None, sparse=True, label_names=label_names
+        ),
         recall=recall,
         confidence=confidence,
         simultaneous=simultaneous,
@@ -231,13 +226,12 @@ def find_recall_thresholds(
     q = Y.shape[1]
     needed = positives_needed(recall, confidence, q if simultaneous else 1)
     if too_few == "pool" and confidence is not None:
-        raise InputError(
-            f"{arg('too_few', 'pool')} holds in expectation only",
-            f"Got {arg('confidence', confidence)}",
-            f'Omit {arg("confidence")}, or choose another {arg("too_few")}, such as "never"',
-        )
-    groups = _check_label_groups(label_groups, q, caller)
-    others = _check_reference(reference, q, caller)
+        problem = f"{arg('too_few', 'pool')} holds in expectation only"
+        raise InputError(problem, f"Got {arg('confidence', confidence)}")
+    groups = np.zeros(q, dtype=np.int64)
+    if label_groups is not None:
+        groups = validate_groups(label_groups, q, caller=caller, name="label_groups", of="label")
+    others = _check_reference(reference, q, caller) or scored
     n_positive = column_counts(Y)
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
@@ -247,11 +241,11 @@ def find_recall_thresholds(
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
     effect = np.full(q, {"always": "always predicted", "never": "never predicted"}.get(too_few, ""))
     if too_few == "pool" and not served.all():
-        pools = _Pools(scored, others)
         effect = effect.astype(object)
         for group in np.unique(groups[~served]):
             labels = np.flatnonzero((groups == group) & ~served)
-            thresholds[labels], effect[labels] = pools.find(labels, recall)
+            thresholds[labels] = _pool(scored, others, labels, recall)
+            effect[labels] = f"pooled over {len(labels)} labels (estimate)"
     rows = ScoredRows.of(Y, scores, unknown)
     counts = [rows.counts_at(*cut) for cut in enumerate(thresholds)]
     predicted, tp = (np.array([each[i] for each in counts], dtype=np.int64) for i in (1, 0))
@@ -347,13 +341,9 @@ def guarantee_precision(
     """
     caller = arg("guarantee_precision")
     check_choice("missing_labels", missing_labels, ("error", "ignore"))
+    needs_all = None if missing_labels == "ignore" else _KNOWN_BY_CHANCE
     Y, scores, unknown, names = validate_scores(
-        y_true,
-        y_score,
-        caller=caller,
-        needs_all=None if missing_labels == "ignore" else _KNOWN_BY_CHANCE,
-        sparse=True,
-        label_names=label_names,
+        y_true, y_score, caller=caller, needs_all=needs_all, sparse=True, label_names=label_names
     )
     n, q = Y.shape
     check_probability("precision", precision)
@@ -499,9 +489,7 @@ def positives_needed(recall: float, confidence: float | None = None, n_labels: i
     if confidence is None:
         if n_labels > 1:
             raise InputError(
-                "simultaneous=True needs a confidence",
-                f"Got {arg('confidence', None)}",
-                f"Try {arg('confidence', 0.9)}, or pass simultaneous=False",
+                "simultaneous=True needs a confidence", f"Got {arg('confidence', None)}"
             )
         return max(int(np.ceil(1 / (1 - recall) * (1 - _ROUNDING) - 1)), 1)
     return _least_count(recall, _miss_probability(confidence, n_labels))
@@ -543,50 +531,43 @@ def _order_statistics(
     return found
 
 
-class _Pools:
-    """Common thresholds of labels with too few positives, as percentiles of negative scores."""
-
-    def __init__(self, scored: Scored, others: Scored | None) -> None:
-        self.Y, self.scores = scored.Y, scored.scores
-        self.other = others or scored
-
-    def find(self, labels: NDArray[np.int64], recall: float) -> tuple[NDArray[np.float64], str]:
-        """Return thresholds of the labels, and what to say about them."""
-        negatives = self._negatives(labels)
-        rows, places = self.Y[:, labels].nonzero()
-        values = take_cells(self.scores, rows, labels[places])
-        percentile = np.empty(len(values))
-        for place, below in enumerate(negatives):
-            mine = places == place
-            found = np.searchsorted(below, values[mine], side="right")
-            percentile[mine] = found / max(len(below), 1)
-        _, row, count = np.unique(rows, return_inverse=True, return_counts=True)
-        allowed = (1 - recall) * (len(count) + 1) - 1
-        if allowed < -_ROUNDING:
-            raise InputError(
-                f"A pooled recall of {recall:g} needs {positives_needed(recall)} rows with a label "
-                "of the group",
-                f"There are {len(count)} for {len(labels)} labels",
-                f"Make larger label_groups, lower {arg('recall')}, or choose another "
-                f"{arg('too_few')}",
-            )
-        order = np.argsort(percentile, kind="stable")
-        missed = np.cumsum(1 / count[row][order])  # every row shares one loss among its positives
-        cut = percentile[order][np.argmax(missed > allowed + _ROUNDING)]
-        ranks = [int(np.ceil(cut * len(below) - _ROUNDING)) for below in negatives]
-        chosen = [below[r - 1] if r > 0 else -np.inf for below, r in zip(negatives, ranks)]
-        return np.array(chosen), f"pooled over {len(labels)} labels (estimate)"
-
-    def _negatives(self, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-        """Return the sorted scores of rows known not to have each label."""
-        Y, scores, unknown, _ = self.other
-        n = Y.shape[0]
-        parts = zip(
-            iterate_columns(Y[:, labels]),
-            _known_columns(None if unknown is None else unknown[:, labels], n, len(labels)),
-            iterate_columns(scores[:, labels]),
+def _pool(
+    scored: Scored, others: Scored, labels: NDArray[np.int64], recall: float
+) -> NDArray[np.float64]:
+    """Return thresholds of labels with too few positives: a percentile of negative scores."""
+    negatives = _sort_negatives(others, labels)
+    rows, places = scored.Y[:, labels].nonzero()
+    values = take_cells(scored.scores, rows, labels[places])
+    percentile = np.empty(len(values))
+    for place, below in enumerate(negatives):
+        mine = places == place
+        found = np.searchsorted(below, values[mine], side="right")
+        percentile[mine] = found / max(len(below), 1)
+    _, row, count = np.unique(rows, return_inverse=True, return_counts=True)
+    allowed = (1 - recall) * (len(count) + 1) - 1
+    if allowed < -_ROUNDING:
+        raise InputError(
+            f"A pooled recall of {recall:g} needs {positives_needed(recall)} rows with a label "
+            "of the group",
+            f"There are {len(count)} for {len(labels)} labels",
+            f"Make larger label_groups, lower {arg('recall')}, or choose another {arg('too_few')}",
         )
-        return [np.sort(score[known & (truth == 0)]) for truth, known, score in parts]
+    order = np.argsort(percentile, kind="stable")
+    missed = np.cumsum(1 / count[row][order])  # every row shares one loss among its positives
+    cut = percentile[order][np.argmax(missed > allowed + _ROUNDING)]
+    ranks = [int(np.ceil(cut * len(below) - _ROUNDING)) for below in negatives]
+    return np.array([below[r - 1] if r > 0 else -np.inf for below, r in zip(negatives, ranks)])
+
+
+def _sort_negatives(scored: Scored, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Return the sorted scores of rows known not to have each label."""
+    Y, scores, unknown, _ = scored
+    parts = zip(
+        iterate_columns(Y[:, labels]),
+        _known_columns(None if unknown is None else unknown[:, labels], Y.shape[0], len(labels)),
+        iterate_columns(scores[:, labels]),
+    )
+    return [np.sort(score[known & (truth == 0)]) for truth, known, score in parts]
 
 
 def _propose(
@@ -637,26 +618,15 @@ def _miss_probability(confidence: Any, n_labels: int) -> float:
     return float((1 - confidence) / n_labels)
 
 
-def _check_label_groups(label_groups: Any, q: int, caller: str) -> NDArray[np.int64]:
-    if label_groups is None:
-        return np.zeros(q, dtype=np.int64)
-    return validate_groups(label_groups, q, caller=caller, name="label_groups", of="label")
-
-
 def _check_reference(reference: Any, q: int, caller: str) -> Scored | None:
     if reference is None:
         return None
     if not isinstance(reference, (tuple, list)) or len(reference) != 2:
-        raise InputError(
-            f"reference of {caller} must be a pair (y_true, y_score) of other rows",
-            f"Got {type(reference).__name__}",
-            "Pass reference=(y_train, scores_train)",
-        )
+        problem = f"reference of {caller} must be a pair (y_true, y_score) of other rows"
+        raise InputError(problem, f"Got {type(reference).__name__}")
     scored = validate_scores(*reference, caller=caller, needs_all=None, sparse=True)
-    if scored.Y.shape[1] != q:
-        raise InputError(
-            f"reference must have the {q} labels of y_true", f"It has {scored.Y.shape[1]}"
-        )
+    if (found := scored.Y.shape[1]) != q:
+        raise InputError(f"reference must have the {q} labels of y_true", f"It has {found}")
     return scored
 
 
@@ -689,7 +659,7 @@ def _too_few_positives(
         np.count_nonzero(np.diff(Y[:, rare[groups[rare] == group]].indptr)) >= needed
         for group in np.unique(groups[rare])
     )
-    choices = ["always", "never", *(["pool"] if poolable else [])]
+    choices = ["always", "never"] + ["pool"] * poolable
     rare = rare[np.argsort(n_positive[rare], kind="stable")]
     shown = ", ".join(f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})"
                       for j in rare[:5])  # fmt: skip

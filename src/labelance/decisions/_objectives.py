@@ -239,7 +239,7 @@ def as_numbers(values: Any) -> np.ndarray:
     """Return an array of floats; an empty one for what has none, or rows of unequal length."""
     try:
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.empty(0)
 
 

@@ -33,7 +33,7 @@ from labelance.decisions._objectives import (
     check_no_impossible_objective,
     objective_of_label,
 )
-from labelance.decisions._result import Thresholds
+from labelance.decisions._table import Thresholds
 from labelance.exceptions import LABEL, UndefinedLabelWarning, arg
 from labelance.model_selection._splitters import assign_folds, strata
 
