@@ -224,19 +224,15 @@ def _settle(
     if isinstance(undefined, str) and left_out.any():
         names = tuple(getattr(y_true, "columns", ()))
         shown = name_columns(np.flatnonzero(left_out), names, LABEL)
-        _warn_undefined(shown, int(left_out.sum()), of_labels.size, undefined, caller)
+        effect, other = {
+            "skip": ("were left out of the mean", "'nan'"),
+            "nan": ("make the mean nan", "'skip' to leave them out of the mean,"),
+        }[undefined]
+        warn_user(
+            f"{caller} is undefined for {left_out.sum()} of {of_labels.size} labels ({shown}), "
+            f"which have only ones or only zeros in y_true and {effect}. Pass undefined={other} or "
+            "a number to decide otherwise.",
+            UndefinedLabelWarning,
+        )
     of_labels = of_labels[known & ~left_out if undefined == "skip" else known]
     return float(of_labels.mean()) if of_labels.size else float("nan")
-
-
-def _warn_undefined(shown: str, count: int, n_labels: int, undefined: str, caller: str) -> None:
-    effect, other = {
-        "skip": ("were left out of the mean", "'nan'"),
-        "nan": ("make the mean nan", "'skip' to leave them out of the mean,"),
-    }[undefined]
-    warn_user(
-        f"{caller} is undefined for {count} of {n_labels} labels ({shown}), which have only ones "
-        f"or only zeros in y_true and {effect}. Pass undefined={other} or a number to decide "
-        "otherwise.",
-        UndefinedLabelWarning,
-    )

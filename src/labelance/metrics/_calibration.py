@@ -11,8 +11,8 @@ from scipy.stats import rankdata
 from labelance._arrays._cells import iterate_columns
 from labelance._arrays._containers import column_counts
 from labelance._validation._arguments import check_choice, check_positive
-from labelance._validation._predictions import check_average, validate_scores
-from labelance.metrics._classification import mean_of_defined
+from labelance._validation._predictions import Scored, validate_scores
+from labelance.metrics._classification import average_labels
 
 Values = NDArray[np.float64]
 Scores = NDArray[np.floating]
@@ -73,15 +73,19 @@ def calibration_bins(
     >>> bins.share.ravel(), bins.score.ravel().round(2)
     (array([0.5, 1. ]), array([0.15, 0.85]))
     """
-    caller = "calibration_bins"
-    scored = validate_scores(y_true, y_score, caller=caller, probabilities=True, needs_all=None)
-    _check_bins(n_bins, strategy, caller=caller)
-    return bin_scores(scored.Y, scored.scores, n_bins, strategy, scored.unknown)
+    return _bin(y_true, y_score, n_bins, strategy, caller="calibration_bins")
 
 
-def _check_bins(n_bins: Any, strategy: Any, *, caller: str) -> None:
+def _bin(y_true: Any, y_score: Any, n_bins: Any, strategy: Any, *, caller: str) -> CalibrationBins:
+    Y, scores, unknown, _ = validate_probability_scores(y_true, y_score, caller)
     check_positive("n_bins", n_bins, caller=caller)
     check_choice("strategy", strategy, ("uniform", "quantile"), caller=caller)
+    return bin_scores(Y, scores, n_bins, strategy, unknown)
+
+
+def validate_probability_scores(y_true: Any, y_score: Any, caller: str) -> Scored:
+    """Check labels, of which some may be unknown, and probabilities."""
+    return validate_scores(y_true, y_score, caller=caller, probabilities=True, needs_all=None)
 
 
 def bin_scores(
@@ -153,10 +157,8 @@ def macro_brier_loss(y_true: Any, y_score: Any, *, average: Average = "macro") -
     >>> round(macro_brier_loss([[1, 0], [0, 0]], [[0.8, 0.1], [0.4, 0.1]]), 4)
     0.055
     """
-    scored = validate_scores(
-        y_true, y_score, caller="macro_brier_loss", probabilities=True, needs_all=None
-    )
-    return _average(brier_of_labels(scored.Y, scored.scores, scored.unknown), average)
+    Y, scores, unknown, _ = validate_probability_scores(y_true, y_score, "macro_brier_loss")
+    return average_labels(brier_of_labels(Y, scores, unknown), average)
 
 
 def brier_of_labels(Y: csr_array, scores: Scores, unknown: csr_array | None = None) -> Values:
@@ -224,13 +226,5 @@ def macro_calibration_error(
     >>> round(macro_calibration_error(y_true, y_score, n_bins=2), 4)
     0.25
     """
-    caller = "macro_calibration_error"
-    scored = validate_scores(y_true, y_score, caller=caller, probabilities=True, needs_all=None)
-    _check_bins(n_bins, strategy, caller=caller)
-    bins = bin_scores(scored.Y, scored.scores, n_bins, strategy, scored.unknown)
-    return _average(bins.error, average)
-
-
-def _average(of_labels: Values, average: Average) -> float | Values:
-    check_average(average)
-    return of_labels if average is None else mean_of_defined(of_labels)
+    bins = _bin(y_true, y_score, n_bins, strategy, caller="macro_calibration_error")
+    return average_labels(bins.error, average)

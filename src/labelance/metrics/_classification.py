@@ -1,7 +1,6 @@
 """Measures of 0/1 predictions: by label, averaged over labels, over all cells, over rows."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,7 @@ Values = NDArray[np.float64]
 Average = Literal["macro"] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Confusion:
+class Confusion(NamedTuple):
     """True and false positives and negatives of each label (or each row).
 
     Every rate here follows one rule: where there was nothing to find and nothing was found
@@ -32,8 +30,7 @@ class Confusion:
 
     def total(self) -> "Confusion":
         """All labels pooled, for micro averages."""
-        tp, fp, fn, tn = (np.array([part.sum()]) for part in self._parts())
-        return Confusion(tp, fp, fn, tn)
+        return Confusion(*(np.array([part.sum()]) for part in self))
 
     def precision(self, *, zero_division: float) -> Values:
         """Share of the predicted that is true."""
@@ -49,7 +46,7 @@ class Confusion:
 
     def specificity(self, *, zero_division: float) -> Values:
         """Recall of the zeros."""
-        return self._flipped().recall(zero_division=zero_division)
+        return Confusion(self.tn, self.fn, self.fp, self.tp).recall(zero_division=zero_division)
 
     def g_mean(self, *, zero_division: float) -> Values:
         """Geometric mean of recall and specificity."""
@@ -78,13 +75,6 @@ class Confusion:
         out = np.where(self._idle, float(zero_division), 0.0)
         out[self._idle & (self.tn == 0)] = np.nan  # no cell is known
         return np.divide(part, whole, out=out, where=whole > 0)
-
-    def _flipped(self) -> "Confusion":
-        """Swap zeros and ones."""
-        return Confusion(self.tn, self.fn, self.fp, self.tp)
-
-    def _parts(self) -> tuple[Counts, Counts, Counts, Counts]:
-        return self.tp, self.fp, self.fn, self.tn
 
 
 def count_confusion(
@@ -150,7 +140,7 @@ def macro_f1(
     array([1.    , 0.6667, 0.    ])
     """
     confusion = _label_confusion(y_true, y_pred, caller="macro_f1")
-    return _average(confusion.f1(zero_division=zero_division), average)
+    return average_labels(confusion.f1(zero_division=zero_division), average)
 
 
 def macro_g_mean(
@@ -183,7 +173,7 @@ def macro_g_mean(
     0.7071
     """
     confusion = _label_confusion(y_true, y_pred, caller="macro_g_mean")
-    return _average(confusion.g_mean(zero_division=zero_division), average)
+    return average_labels(confusion.g_mean(zero_division=zero_division), average)
 
 
 def macro_balanced_accuracy(
@@ -217,7 +207,7 @@ def macro_balanced_accuracy(
     0.75
     """
     confusion = _label_confusion(y_true, y_pred, caller="macro_balanced_accuracy")
-    return _average(confusion.balanced_accuracy(zero_division=zero_division), average)
+    return average_labels(confusion.balanced_accuracy(zero_division=zero_division), average)
 
 
 def _label_confusion(y_true: Any, y_pred: Any, *, caller: str) -> Confusion:
@@ -225,12 +215,10 @@ def _label_confusion(y_true: Any, y_pred: Any, *, caller: str) -> Confusion:
     return count_confusion(Y, Y_pred, unknown=unknown)
 
 
-def _average(of_labels: Values, average: Average) -> float | Values:
-    """Average over labels, leaving out those that ``zero_division=nan`` left undefined."""
+def average_labels(of_labels: Values, average: Average) -> Any:
+    """Average over labels, leaving out those that are undefined."""
     check_average(average)
-    if average is None:
-        return of_labels
-    return mean_of_defined(of_labels)
+    return of_labels if average is None else mean_of_defined(of_labels)
 
 
 def mean_of_defined(values: Values) -> float:

@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 from sklearn import get_config
 
 from labelance._arrays._containers import is_blocks
-from labelance._arrays._dask import DaskRows
 from labelance._utils._threads import check_n_jobs
 from labelance.metrics._kernels import count_around
 
@@ -105,15 +104,8 @@ def count_ranks(
             for first, last in _blocks(table.shape)
         )
     at_least, above, relevant_at_least, relevant_above = np.concatenate(counts, axis=1)
-    return RankCounts(
-        at_least=at_least,
-        above=above,
-        relevant_at_least=relevant_at_least,
-        relevant_above=relevant_above,
-        indptr=indptr,
-        indices=indices,
-        size=scores.shape[0 if within == "label" else 1],
-    )
+    size = scores.shape[0 if within == "label" else 1]
+    return RankCounts(at_least, above, relevant_at_least, relevant_above, indptr, indices, size)
 
 
 def _tables(scores: Any, within: str) -> Iterator[tuple[NDArray[np.floating], int]]:
@@ -128,7 +120,11 @@ def _tables(scores: Any, within: str) -> Iterator[tuple[NDArray[np.floating], in
         for start, stop in pairwise(scores.edges):
             yield scores.gather(np.arange(start, stop)), start
     else:
-        yield from _columns_in_memory(scores)
+        n, q = scores.shape
+        held = max(1, int(get_config()["working_memory"] * 2**20) // (n * scores.dtype.itemsize))
+        for start in range(0, q, held):
+            parts = scores.compute(_take_columns, repeat(slice(start, start + held)))
+            yield np.concatenate(parts).T, start
 
 
 def row_blocks(scores: Any) -> Iterator[tuple[NDArray[np.floating], int]]:
@@ -136,14 +132,6 @@ def row_blocks(scores: Any) -> Iterator[tuple[NDArray[np.floating], int]]:
     for table, start in _tables(scores, "row"):
         for first, last in _blocks(table.shape):
             yield table[first:last], start + first
-
-
-def _columns_in_memory(scores: DaskRows) -> Iterator[tuple[NDArray[np.floating], int]]:
-    n, q = scores.shape
-    held = int(get_config()["working_memory"] * 2**20) // (n * scores.dtype.itemsize)
-    for start in range(0, q, max(1, held)):
-        parts = scores.compute(_take_columns, repeat(slice(start, start + max(1, held))))
-        yield np.concatenate(parts).T, start
 
 
 def _take_columns(block: NDArray[np.floating], columns: slice) -> NDArray[np.floating]:

@@ -139,8 +139,13 @@ def one_error(y_true: Any, y_score: Any, *, n_jobs: int | None = None) -> float:
     return 1.0 - float(np.sum(counts.chance_in_top(1)) / counts.relevant.size)
 
 
-def _count(y_true: Any, y_score: Any, n_jobs: int | None, *, caller: str) -> RankCounts:
+def _count(
+    y_true: Any, y_score: Any, n_jobs: int | None, *, caller: str, k: int | None = None
+) -> RankCounts:
+    """Count around the labels of every row, once k is known to be a number of labels."""
     Y, scores, *_ = validate_scores(y_true, y_score, caller=caller, in_blocks=True)
+    if k is not None:
+        check_k(k, n_labels=Y.shape[1], caller=caller)
     return count_ranks(Y, scores, within="row", n_jobs=n_jobs)
 
 
@@ -169,10 +174,8 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = No
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2)
     0.5
     """
-    Y, scores, *_ = validate_scores(y_true, y_score, caller="precision_at_k", in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], caller="precision_at_k")
-    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
-    return float(counts.chance_in_top(k).sum() / (k * Y.shape[0]))
+    counts = _count(y_true, y_score, n_jobs, caller="precision_at_k", k=k)
+    return float(counts.chance_in_top(k).sum() / (k * counts.relevant.size))
 
 
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -> float:
@@ -202,9 +205,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = None) -
     >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]], k=2), 4)
     0.8066
     """
-    Y, scores, *_ = validate_scores(y_true, y_score, caller="ndcg_at_k", in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], caller="ndcg_at_k")
-    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    counts = _count(y_true, y_score, n_jobs, caller="ndcg_at_k", k=k)
     # Entry p is the gain of the first p places.
     gain_until = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))])
     first, last = np.minimum(counts.above, k), np.minimum(counts.at_least, k)
@@ -312,11 +313,9 @@ def coverage_at_k(y_true: Any, y_score: Any, *, k: int, n_jobs: int | None = Non
     >>> round(coverage_at_k(y_true, y_score, k=1), 4)
     0.6667
     """
-    Y, scores, *_ = validate_scores(y_true, y_score, caller="coverage_at_k", in_blocks=True)
-    k = check_k(k, n_labels=Y.shape[1], caller="coverage_at_k")
-    counts = count_ranks(Y, scores, within="row", n_jobs=n_jobs)
+    counts = _count(y_true, y_score, n_jobs, caller="coverage_at_k", k=k)
     # Rows break their ties independently, so the probabilities of missing a label multiply.
-    missed = np.ones(Y.shape[1])
+    missed = np.ones(counts.size)
     np.multiply.at(missed, counts.indices, 1 - counts.chance_in_top(k))
     return float(np.mean(1 - missed))
 
@@ -428,16 +427,11 @@ def propensity_scored_precision_at_k(
     won = float((counts.chance_in_top(k) * worth).sum())
     if not normalize:
         return won / (k * Y.shape[0])
-    best = _best_worth(Y, worth, k)
-    return won / best if best > 0 else 0.0
-
-
-def _best_worth(Y: csr_array, worth: Values, k: int) -> float:
-    """Sum over rows of the k most valuable labels of the row."""
     row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     order = np.lexsort((-worth, row))
     place = np.arange(row.size) - Y.indptr[row]
-    return float(worth[order][place < k].sum())
+    best = float(worth[order][place < k].sum())  # the k most valuable labels of each row
+    return won / best if best > 0 else 0.0
 
 
 def _validate_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Values:
@@ -446,8 +440,6 @@ def _validate_propensity(propensity: ArrayLike, Y: csr_array, caller: str) -> Va
         return chances
     raise InputError(
         f"propensity of {caller} must be in (0, 1] for each of {Y.shape[1]} labels",
-        f"It has shape {chances.shape} and values from {chances.min():g} to {chances.max():g}"
-        if chances.size
-        else "It is empty",
+        f"It has shape {chances.shape}, or values outside",
         "Pass labelance.metrics.label_propensity(y_train)",
     )

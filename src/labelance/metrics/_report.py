@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import optional_import, show_names
+from labelance._utils._messages import show_names
 from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_label_names
 from labelance._validation._labels import validate_labels
-from labelance._validation._predictions import validate_predictions, validate_scores
+from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_irlbl, leave_out_full, rarest_first, rarity_bands
-from labelance.metrics._calibration import bin_scores, brier_of_labels
+from labelance.metrics._calibration import bin_scores, brier_of_labels, validate_probability_scores
 from labelance.metrics._classification import Confusion, count_confusion
 
 Values = NDArray[np.float64]
@@ -82,10 +82,9 @@ class ImbalanceReport:
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per label and average."""
-        pandas = optional_import("pandas", extra="data", purpose="ImbalanceReport.to_frame")
-        return pandas.DataFrame.from_dict(
-            self.to_dict(), orient="index", columns=list(self.columns)
-        )
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.to_dict(), orient="index", columns=list(self.columns))
 
     @property
     def bands(self) -> dict[str, dict[str, float]]:
@@ -117,19 +116,15 @@ class ImbalanceReport:
         averages = {name: table[name] for name in list(table)[len(order) :]}
         more = f"… {len(order) - top} more labels" if len(order) > top else ""
         width = max(map(len, (*shown, *bands, *averages, more)))
-        lines = [_line("", [HEADS[name] for name in self.columns], width), ""]
-        lines += self._lines(shown, digits, width)
-        if more:
-            lines.append(f"{more:>{width}}")
-        for part in filter(None, (bands, averages)):
-            lines += ["", *self._lines(part, digits, width)]
+        lines = [" " * width + "".join(f"{HEADS[name]:>8}" for name in self.columns)]
+        for part in filter(None, (shown, bands, averages)):
+            lines.append("")
+            for name, row in part.items():
+                cells = (_cell(row[column], digits) for column in self.columns)
+                lines.append(f"{name:>{width}}" + "".join(f"{cell:>8}" for cell in cells))
+            if part is shown and more:
+                lines.append(f"{more:>{width}}")
         return "\n".join(lines) + "\n"
-
-    def _lines(self, rows: dict[str, dict[str, float]], digits: int, width: int) -> list[str]:
-        return [
-            _line(name, [_cell(row[column], digits) for column in self.columns], width)
-            for name, row in rows.items()
-        ]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -138,7 +133,6 @@ class ImbalanceReport:
 
     def _repr_html_(self) -> str:
         missed = np.flatnonzero((self.support > 0) & (self.recall == 0))
-        order = rarest_first(self.support).tolist()
         verdict = ", ".join(f"{name} F {row['f1']:.2f}" for name, row in self.averages.items())
         if len(missed):
             names = show_names((self.label_names[j] for j in missed), most=5)
@@ -146,7 +140,7 @@ class ImbalanceReport:
         return draw_result(
             f"{verdict[:1].upper()}{verdict[1:]}.",
             {"label": self.label_names, **{HEADS[c]: getattr(self, c) for c in self.columns}},
-            order=order,
+            order=rarest_first(self.support).tolist(),
         )
 
 
@@ -207,13 +201,17 @@ def imbalance_report(
     seen = (column_counts(Y), n_known)
     if y_train is not None:
         seen = _count_train(y_train, names, Y.shape[1], caller)
-    losses = {} if y_score is None else _losses(y_true, y_score, caller)
+    if label_names is not None:
+        names = check_label_names(label_names, Y.shape[1], caller=caller)
+    losses: dict[str, Values] = {}
+    if y_score is not None:
+        _, scores, *_ = validate_probability_scores(y_true, y_score, caller)
+        losses["brier"] = brier_of_labels(Y, scores, unknown)
+        losses["calibration_error"] = bin_scores(Y, scores, 10, "uniform", unknown).error
     confusion = count_confusion(Y, Y_pred, unknown=unknown)
     ratio = find_irlbl(leave_out_full(*seen))
     report = ImbalanceReport(
-        label_names=_validate_names(
-            names if label_names is None else label_names, Y.shape[1], caller
-        ),
+        label_names=tuple(map(str, names or range(Y.shape[1]))),
         **_rates(confusion, zero_division),
         irlbl=ratio,
         support=confusion.support,
@@ -225,16 +223,6 @@ def imbalance_report(
 
 def _rates(confusion: Confusion, zero_division: float) -> dict[str, Values]:
     return {rate: getattr(confusion, rate)(zero_division=zero_division) for rate in RATES}
-
-
-def _losses(y_true: Any, y_score: Any, caller: str) -> dict[str, Values]:
-    Y, scores, unknown, _ = validate_scores(
-        y_true, y_score, caller=caller, probabilities=True, needs_all=None
-    )
-    return {
-        "brier": brier_of_labels(Y, scores, unknown),
-        "calibration_error": bin_scores(Y, scores, 10, "uniform", unknown).error,
-    }
 
 
 def _averages(
@@ -285,16 +273,6 @@ def _count_train(
         )
     places = [seen.names.index(name) for name in names]
     return counts[0][places], counts[1][places]
-
-
-def _validate_names(names: Sequence[Any] | None, n_labels: int, caller: str) -> tuple[str, ...]:
-    if names is None:
-        return tuple(map(str, range(n_labels)))
-    return tuple(map(str, check_label_names(names, n_labels, caller=caller)))
-
-
-def _line(name: str, cells: Any, width: int) -> str:
-    return f"{name:>{width}}" + "".join(f"{cell:>8}" for cell in cells)
 
 
 def _cell(value: float, digits: int) -> str:

@@ -99,9 +99,8 @@ def _single_label(estimator: Any, response: Any) -> Any:
 
 def _as_columns(response: Any) -> Any:
     """Give a single label its own column again: scikit-learn flattens it."""
-    if isinstance(response, list):  # the names of every row's labels
-        return response
-    return response.reshape(-1, 1) if np.ndim(response) == 1 else response
+    names = isinstance(response, list)  # of every row's labels
+    return response.reshape(-1, 1) if not names and np.ndim(response) == 1 else response
 
 
 def _chance_of_one(proba: NDArray[np.floating], classes: Any) -> NDArray[np.floating]:

@@ -42,9 +42,7 @@ def part_weights(sizes: Sequence[Any], n: int) -> Integers:
     parts = list(sizes)
     if len(parts) < 2:
         raise InputError(
-            f"{arg('sizes')} must have at least two parts",
-            f"Got {arg('sizes', parts)}",
-            f"Try {arg('sizes', (0.8, 0.2))}",
+            f"{arg('sizes')} must have at least two parts", f"Got {arg('sizes', parts)}"
         )
     total = n if all(map(is_whole, parts)) else 1
     numbers = all(_is_number(size) and 0 < size < total for size in parts)
@@ -54,7 +52,6 @@ def part_weights(sizes: Sequence[Any], n: int) -> Integers:
             f"{arg('sizes')} must be shares between 0 and 1 that sum to 1, or numbers of rows that "
             f"sum to {n}",
             f"Got {arg('sizes', tuple(parts))}" + (f", with sum {sum(parts):g}" if numbers else ""),
-            f"Correct the sizes, for example {arg('sizes', (0.6, 0.2, 0.2))}",
         )
     return _whole_numbers(shares)
 

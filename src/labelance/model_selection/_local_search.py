@@ -65,9 +65,7 @@ def assign_groups(
     incidence = label_incidence(Y, order=order, group_of=group_of)
     assigned = assign(incidence, np.ones(n_folds, dtype=np.int64), rng.random(n_groups))
     random_starts = rng.integers(n_folds, size=(N_RANDOM, n_groups))
-    return _beat_chance(
-        incidence, assigned, random_starts, search_objective(incidence, n_folds), n_folds
-    )[group_of]
+    return _beat_chance(incidence, assigned, random_starts, n_folds)[group_of]
 
 
 def search_objective(incidence: LabelIncidence, n_folds: int) -> Objective:
@@ -85,18 +83,14 @@ def search_objective(incidence: LabelIncidence, n_folds: int) -> Objective:
 
 
 def _beat_chance(
-    incidence: LabelIncidence,
-    fold: Integers,
-    random_starts: Integers,
-    objective: Objective,
-    n_folds: int,
+    incidence: LabelIncidence, fold: Integers, random_starts: Integers, n_folds: int
 ) -> Integers:
     """Search from ``fold`` until chance is out of reach, or else from every random start."""
+    objective = search_objective(incidence, n_folds)
 
     def search_from(start: Integers, size_cost: float, work: int) -> tuple[Integers, float, int]:
-        return local_search(
-            incidence, start, n_folds, objective._replace(size_cost=size_cost), work
-        )
+        aim = objective._replace(size_cost=size_cost)
+        return local_search(incidence, start, n_folds, aim, work)
 
     losses = np.array([search_from(start, 0.0, 0)[1] for start in random_starts])
     bar, least, work = _out_of_reach(losses), np.inf, WORK

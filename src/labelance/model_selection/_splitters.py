@@ -53,7 +53,28 @@ class _WithoutGroups:
         return rows
 
 
-class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
+class _Folds(BaseCrossValidator):
+    """Parameters of the splitters that make K folds once."""
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        order: Order = 1,
+        shuffle: bool = False,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.order = order
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds; the data is not looked at."""
+        return int(self.n_splits)
+
+
+class IterativeStratifiedKFold(_WithoutGroups, _Folds):
     """K folds in which every label, or every pair of labels, is as frequent as in the whole.
 
     The rarest label is assigned first, row by row, to the fold that still wants it most; among
@@ -104,35 +125,13 @@ class IterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     [0 4 5] [2 2]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        order: Order = 1,
-        shuffle: bool = False,
-        random_state: RandomStateLike = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.order = order
-        self.shuffle = shuffle
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the data is not looked at."""
-        return int(self.n_splits)
-
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
-        fold = assign_folds(
-            Y,
-            self.n_splits,
-            self.random_state,
-            order=self.order,
-            shuffle=self.shuffle,
-            caller=type(self).__name__,
-        )
+        caller = type(self).__name__
+        Y = validate_stratified(y, order=self.order, caller=caller)
+        options: dict[str, Any] = {"order": self.order, "shuffle": self.shuffle, "caller": caller}
+        fold = assign_folds(Y, self.n_splits, self.random_state, **options)
         yield from rows_of_folds(fold, self.n_splits)
 
 
@@ -206,18 +205,17 @@ class RepeatedIterativeStratifiedKFold(_WithoutGroups, BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
-        weights = equal_weights(self.n_splits, Y.shape[0], caller=type(self).__name__)
-        for rng in self._streams():
-            fold = assign_rows(Y, weights, order=self.order, shuffle=self.shuffle, rng=rng)
-            yield from rows_of_folds(fold, self.n_splits)
-
-    def _streams(self) -> list[np.random.Generator]:
-        repeats = check_positive("n_repeats", self.n_repeats, caller=type(self).__name__)
+        caller = type(self).__name__
+        Y = validate_stratified(y, order=self.order, caller=caller)
+        repeats = check_positive("n_repeats", self.n_repeats, caller=caller)
+        streams: Any = as_generator(self.random_state).spawn(repeats)
         if is_whole(self.random_state):
-            seed = int(self.random_state)  # type: ignore[arg-type]
-            return [as_generator(seed + t) for t in range(repeats)]
-        return as_generator(self.random_state).spawn(repeats)
+            streams = [int(self.random_state) + t for t in range(repeats)]  # type: ignore[arg-type]
+        options: dict[str, Any] = {"order": self.order, "shuffle": self.shuffle, "caller": caller}
+        for stream in streams:
+            yield from rows_of_folds(
+                assign_folds(Y, self.n_splits, stream, **options), self.n_splits
+            )
 
 
 class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
@@ -281,7 +279,7 @@ class IterativeStratifiedShuffleSplit(_WithoutGroups, BaseShuffleSplit):
             yield train, test
 
 
-class IterativeStratifiedGroupKFold(BaseCrossValidator):
+class IterativeStratifiedGroupKFold(_Folds):
     """K folds with even labels in which the rows of a group stay together.
 
     Groups are assigned like rows that have their labels several times, those with most of a label
@@ -325,23 +323,6 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     # scikit-learn's metadata routing then units groups to split without being asked.
     __metadata_request__split = {"groups": True}  # noqa: RUF012
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        order: Order = 1,
-        shuffle: bool = False,
-        random_state: RandomStateLike = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.order = order
-        self.shuffle = shuffle
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the data is not looked at."""
-        return int(self.n_splits)
-
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
         """Yield the rows of training and test set for every fold, in increasing order.
 
@@ -360,10 +341,10 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[Rows]:
-        Y = validate_stratified(y, order=self.order, caller=type(self).__name__)
-        group_of = validate_groups(groups, Y.shape[0], caller=type(self).__name__)
-        n_groups = int(group_of.max()) + 1
         caller = type(self).__name__
+        Y = validate_stratified(y, order=self.order, caller=caller)
+        group_of = validate_groups(groups, Y.shape[0], caller=caller)
+        n_groups = int(group_of.max()) + 1
         n_folds = len(equal_weights(self.n_splits, n_groups, caller=caller, things="groups"))
         rng = as_generator(self.random_state)
         fold = assign_groups(Y, group_of, n_folds, order=self.order, shuffle=self.shuffle, rng=rng)
@@ -443,34 +424,24 @@ def multilabel_train_test_split(
         raise InputError(f"{_WHO} needs at least one array", "Got none")
     Y = validate_stratified(arrays[-1] if stratify is None else stratify, order=order, caller=_WHO)
     n = Y.shape[0]
-    _check_no_other_lengths(arrays, n)
-    weights, n_parts = _weights(train_size, test_size, sizes, n)
-    rng = as_generator(random_state)
-    part = assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
-    rows = rows_of_folds(part, n_parts)
-    check_not_empty(rows, caller=_WHO)
-    return [take_rows(array, taken) for array in arrays for taken in rows]
-
-
-def _weights(
-    train_size: Any, test_size: Any, sizes: Sequence[Any] | None, n: int
-) -> tuple[Integers, int]:
-    """Return the weights of all parts, and how many of them are wanted."""
-    if sizes is None:
-        return train_test_weights(train_size, test_size, n, default=0.25), 2
-    if train_size is not None or test_size is not None:
-        raise InputError(f"{_WHO} takes sizes, or train_size and test_size", "Got both")
-    weights = part_weights(sizes, n)
-    return weights, len(weights)
-
-
-def _check_no_other_lengths(arrays: tuple[Any, ...], n: int) -> None:
     lengths = [_count_rows(array) for array in arrays]
     if any(length != n for length in lengths):
         raise InputError(
             f"{_WHO} needs arrays with {n} rows, like the labels",
             f"They have {', '.join(map(str, lengths))} rows",
         )
+    if sizes is None:
+        weights = train_test_weights(train_size, test_size, n, default=0.25)
+    elif train_size is not None or test_size is not None:
+        raise InputError(f"{_WHO} takes sizes, or train_size and test_size", "Got both")
+    else:
+        weights = part_weights(sizes, n)
+    rng = as_generator(random_state)
+    part = assign_rows(Y, weights, order=order, shuffle=shuffle, rng=rng)
+    # What train and test leave over is a part that is not wanted.
+    rows = rows_of_folds(part, 2 if sizes is None else len(weights))
+    check_not_empty(rows, caller=_WHO)
+    return [take_rows(array, taken) for array in arrays for taken in rows]
 
 
 def _count_rows(array: Any) -> int:

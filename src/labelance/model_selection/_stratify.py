@@ -91,11 +91,14 @@ def label_incidence(
     if order == 2:
         pairs = label_pairs(Y)
         n_pairs = pairs.shape[1]
-        held, phases = _beside(pairs, held), [0, n_pairs, n_pairs + q]
+        held, phases = hstack([pairs, held], format="csr"), [0, n_pairs, n_pairs + q]
+        held.sort_indices()
     sizes = np.ones(n, dtype=np.int64)
     if group_of is not None:
         sizes = np.bincount(group_of)
-        held = _sum_groups(held, group_of, len(sizes))
+        place = (group_of, np.arange(n))
+        held = csr_array((np.ones(n, dtype=np.int64), place), (len(sizes), n)) @ held
+        held.sort_indices()
     by_unit = (held.indptr, held.indices, held.data)
     return LabelIncidence(*map(_wide, (*by_unit, *_units_by_item(held), sizes, phases)))
 
@@ -127,20 +130,6 @@ def _wide(values: Any) -> Integers:
 def _ones(Y: csr_array) -> csr_array:
     # int8 ones would overflow as soon as they are summed.
     return csr_array((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
-
-
-def _beside(left: csr_array, right: csr_array) -> csr_array:
-    beside = hstack([left, right], format="csr")
-    beside.sort_indices()
-    return beside
-
-
-def _sum_groups(held: csr_array, group_of: Integers, n_groups: int) -> csr_array:
-    n = len(group_of)
-    member = csr_array((np.ones(n, dtype=np.int64), (group_of, np.arange(n))), (n_groups, n))
-    summed = (member @ held).tocsr()
-    summed.sort_indices()
-    return summed
 
 
 def _units_by_item(held: csr_array) -> tuple[Integers, Integers]:
@@ -177,10 +166,8 @@ def assign(incidence: LabelIncidence, weights: Integers, draws: NDArray[np.float
         heap = start + np.argsort(left[start:stop], kind="stable")
         place = np.full(n_items, -1)
         place[heap] = np.arange(len(heap))
-        ties = assign_phase(
-            incidence, weights.sum(), Wants(want, want_rows), RarityHeap(left, heap, place),
-            fold, draws, ties,
-        )  # fmt: skip
+        wants, rarity = Wants(want, want_rows), RarityHeap(left, heap, place)
+        ties = assign_phase(incidence, weights.sum(), wants, rarity, fold, draws, ties)
     return fold
 
 
