@@ -572,12 +572,12 @@ def test_only_a_gain_whose_interval_is_above_zero_is_a_rise(data, monkeypatch, c
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"estimator": LinearRegression()}, "must have predict_proba or .*Pass a classifier"),
+        ({"estimator": LinearRegression()}, "must have predict_proba or .* has neither"),
         ({"measure": "accuracy"}, "measure must be .* Got 'accuracy'"),
         ({"budget": 0}, "budget must be .* Got budget=0"),
         ({"budget": "60"}, "budget must be .* Got budget='60'"),
         ({"estimator": "forest"}, "estimator must be .* Got 'forest'"),
-        ({"estimator": RandomForestClassifier}, "Pass an unfitted classifier"),
+        ({"estimator": RandomForestClassifier}, "must be an unfitted classifier"),
         ({"estimator": LogisticRegression()}, "advise needs a classifier that learns many"),
     ],
 )

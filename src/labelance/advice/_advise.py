@@ -461,26 +461,16 @@ def _check_known(measure: Any, budget: Any) -> None:
     check_choice("measure", measure, MEASURES)
     if budget is not None and not (isinstance(budget, Real) and float(budget) > 0):
         raise InputError(
-            f"{arg('budget')} must be a number of seconds > 0",
-            f"Got {arg('budget', budget)}",
-            f"Try {arg('budget', 120)}",
+            f"{arg('budget')} must be a number of seconds > 0", f"Got {arg('budget', budget)}"
         )
 
 
 def _check_classifier(estimator: Any) -> None:
     if isinstance(estimator, type) or not all(map(partial(hasattr, estimator), ("fit", "predict"))):
-        raise InputError(
-            "estimator must be a classifier, or None",
-            f"Got {estimator!r}",
-            "Pass an unfitted classifier, such as RandomForestClassifier()",
-        )
+        raise InputError("estimator must be an unfitted classifier, or None", f"Got {estimator!r}")
     if not any(map(partial(hasattr, estimator), ("predict_proba", "decision_function"))):
-        raise InputError(
-            "estimator must have predict_proba or decision_function",
-            f"{type(estimator).__name__} has neither",
-            "Pass a classifier, such as RandomForestClassifier() or "
-            "labelance.learners.BinaryRelevance(LogisticRegression())",
-        )
+        found = f"{type(estimator).__name__} has neither"
+        raise InputError("estimator must have predict_proba or decision_function", found)
     check_no_single_label_estimator(estimator, caller="advise")
 
 

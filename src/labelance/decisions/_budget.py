@@ -489,11 +489,8 @@ def _solve_program(
     from scipy.optimize import linprog
 
     if utility not in _LINEAR:
-        raise InputError(
-            "A budget per row combined with others needs a linear utility, one of "
-            + ", ".join(_LINEAR),
-            f"Got utility={utility!r}",
-        )
+        problem = "A budget per row combined with others needs a linear utility, one of "
+        raise InputError(problem + ", ".join(_LINEAR), f"Got utility={utility!r}")
     n, q = cells.shape
     rows = np.repeat(np.arange(n), np.diff(cells.indptr))
     expected = np.bincount(cells.indices, weights=cells.data, minlength=q)

@@ -574,9 +574,6 @@ def correct_prior(scores: ArrayLike, train_prior: ArrayLike, target_prior: Array
 def _priors(prior: ArrayLike, n_labels: int) -> Floats:
     values = as_numbers(prior)
     if values.shape not in ((), (n_labels,)) or not ((values >= 0) & (values <= 1)).all():
-        raise InputError(
-            f"A prior must be a number in [0, 1], or one for each of {n_labels} labels",
-            f"Got {prior!r}",
-            "Pass y.mean(axis=0) of the rows before and after sampling",
-        )
+        problem = f"A prior must be a number in [0, 1], or one for each of {n_labels} labels"
+        raise InputError(problem, f"Got {prior!r}")
     return values

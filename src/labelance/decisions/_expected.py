@@ -111,11 +111,8 @@ def bayes_threshold(costs: ArrayLike) -> Any:
     c = np.asarray(CostMatrix(costs).costs, dtype=float)
     alarm, miss = c[..., 0, 1] - c[..., 0, 0], c[..., 1, 0] - c[..., 1, 1]
     if (alarm + miss <= 0).any():
-        raise InputError(
-            "Wrong decisions must cost more than right ones",
-            f"A false alarm and a miss together cost {np.min(alarm + miss):g} more",
-            "Pass costs[true, predicted], such as [[0, 1], [9, 0]]",
-        )
+        found = f"A false alarm and a miss together cost {np.min(alarm + miss):g} more"
+        raise InputError("Wrong decisions must cost more than right ones", found)
     found = alarm / (alarm + miss)
     return found if found.ndim else float(found)
 

@@ -443,11 +443,8 @@ def limit_alarms(
     rank = bisect_left(range(1, n + 1), True, key=lambda rank: not is_safe(rank, n))
     if rank == 0:
         enough = bisect_left(range(1 << 40), True, lo=1, key=lambda size: is_safe(1, size))
-        raise InputError(
-            f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need {enough} "
-            "reference rows",
-            f"Got {n}",
-        )
+        problem = f"{n_alarms} alarms in {n_rows} rows with confidence {confidence:g} need"
+        raise InputError(f"{problem} {enough} reference rows", f"Got {n}")
     ranked = np.partition(scores, n - rank, axis=0)[n - rank]
     silent = np.flatnonzero(ranked == scores.max(axis=0))
     if rank > 1 and len(silent):
@@ -636,11 +633,8 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
     if tried.ndim == 1:
         tried = np.repeat(tried[:, None], q, axis=1)
     if tried.ndim != 2 or tried.shape[1] != q or not tried.size or np.isnan(tried).any():
-        raise InputError(
-            f"candidates of {caller} must be numbers, shared by all labels or one column for "
-            f"each of {q}",
-            f"Got {candidates!r:.100}",
-        )
+        problem = f"candidates of {caller} must be numbers, for all labels or each of {q} labels"
+        raise InputError(problem, f"Got {candidates!r:.100}")
     return -np.sort(-tried, axis=0).T
 
 

@@ -148,11 +148,8 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
         scores = _scores_left_out(model, X)
     rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
     if not len(rows):
-        raise InputError(
-            "Out-of-bag scores need rows that some member left out",
-            "Every member saw every row",
-            "Use more members, or cross-validated scores",
-        )
+        problem = "Out-of-bag scores need rows that some member left out"
+        raise InputError(problem, "Every member saw every row", "Use more members")
     return HeldOutScores(rows, scores[rows])
 
 

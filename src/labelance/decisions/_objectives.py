@@ -229,10 +229,8 @@ class CostMatrix:
         """Raise unless there is a matrix for all labels, or one for each."""
         shape = np.shape(self.costs)
         if len(shape) == 3 and shape[0] != n_labels:
-            raise InputError(
-                f"CostMatrix needs one matrix for each of {n_labels} labels, or one for all",
-                f"Got {shape[0]}",
-            )
+            problem = f"CostMatrix needs one matrix for each of {n_labels} labels, or one for all"
+            raise InputError(problem, f"Got {shape[0]}")
 
 
 def as_numbers(values: Any) -> np.ndarray:

@@ -215,10 +215,8 @@ def _settle(
     if not isinstance(undefined, str):
         of_labels = np.where(left_out, float(undefined), of_labels)
     elif undefined not in ("skip", "nan"):
-        raise InputError(
-            f'undefined of {caller} must be "skip", "nan" or a number',
-            f"Got undefined={undefined!r}",
-        )
+        problem = f'undefined of {caller} must be "skip", "nan" or a number'
+        raise InputError(problem, f"Got undefined={undefined!r}")
     if average is None:
         return of_labels
     if isinstance(undefined, str) and left_out.any():

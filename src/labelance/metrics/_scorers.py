@@ -70,11 +70,8 @@ def label_scores(estimator: Any, X: Any) -> NDArray[np.floating]:
     elif hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(X)
     else:
-        raise InputError(
-            "A metric of scores needs a classifier with predict_proba or decision_function",
-            f"{type(estimator).__name__} has neither",
-            "Use a metric of predictions, such as macro_f1, or another classifier",
-        )
+        problem = "A metric of scores needs a classifier with predict_proba or decision_function"
+        raise InputError(problem, f"{type(estimator).__name__} has neither")
     if not isinstance(scores, (list, tuple)):
         return _single_label(estimator, _as_columns(np.asarray(scores)))
     classes = getattr(estimator, "classes_", [np.arange(2)] * len(scores))

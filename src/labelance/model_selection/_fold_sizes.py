@@ -21,10 +21,8 @@ def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -
     if not is_whole(n_splits) or n_splits < 2:
         raise InputError(f"n_splits of {caller} must be an integer >= 2", f"Got {n_splits!r}")
     if n_splits > n:
-        raise TooFewRowsError(
-            f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}",
-            f"There are only {n} {things}",
-        )
+        problem = f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}"
+        raise TooFewRowsError(problem, f"There are only {n} {things}")
     return np.ones(int(n_splits), dtype=np.int64)
 
 
@@ -75,10 +73,8 @@ def train_test_weights(train_size: Any, test_size: Any, n: int, *, default: floa
     test = 1 - train if test_size is None else test
     rest = 1 - train - test
     if rest < -ROUNDING:
-        raise InputError(
-            f"train_size and test_size must not exceed {n} rows together",
-            f"Got train_size={train_size!r} and test_size={test_size!r}",
-        )
+        found = f"Got train_size={train_size!r} and test_size={test_size!r}"
+        raise InputError(f"train_size and test_size must not exceed {n} rows together", found)
     return _whole_numbers([train, test] + ([rest] if rest > ROUNDING else []))
 
 
@@ -96,10 +92,8 @@ def _checked(name: str, size: Any, n: int) -> Fraction:
         return Fraction(0)
     total = n if is_whole(size) else 1
     if not _is_number(size) or not 0 < size < total:
-        raise InputError(
-            f"{name} must be a share between 0 and 1, or a number of rows from 1 to {n - 1}",
-            f"Got {size!r}",
-        )
+        problem = f"{name} must be a share between 0 and 1, or a number of rows from 1 to {n - 1}"
+        raise InputError(problem, f"Got {size!r}")
     return _share(size, total)
 
 

@@ -118,10 +118,8 @@ def examples_distribution(folds: Any, *, sizes: Sequence[Any] | None = None) -> 
     got = np.array([len(rows) for rows in _rows_of_folds(folds)])
     weights = np.ones(len(got)) if sizes is None else part_weights(sizes, int(got.sum()))
     if len(weights) != len(got):
-        raise InputError(
-            "examples_distribution needs one size per fold",
-            f"Got {len(got)} folds and {len(weights)} sizes",
-        )
+        found = f"Got {len(got)} folds and {len(weights)} sizes"
+        raise InputError("examples_distribution needs one size per fold", found)
     return float(np.abs(got - got.sum() * weights / weights.sum()).mean())
 
 
@@ -151,11 +149,9 @@ def _membership(folds: Any, n: int) -> csr_array:
     lengths = [len(rows) for rows in listed]
     rows = np.concatenate(listed)
     if rows.min() < 0 or rows.max() >= n or min(lengths) == 0:
-        raise InputError(
-            f"Every fold must hold row numbers from 0 to {n - 1}",
-            f"The folds have {min(lengths)} to {max(lengths)} rows, numbered {rows.min()} to "
-            f"{rows.max()}",
-        )
+        numbered = f"numbered {rows.min()} to {rows.max()}"
+        found = f"The folds have {min(lengths)} to {max(lengths)} rows, {numbered}"
+        raise InputError(f"Every fold must hold row numbers from 0 to {n - 1}", found)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     return csr_array((np.ones(len(rows), dtype=np.int64), rows, indptr), shape=(len(listed), n))
 

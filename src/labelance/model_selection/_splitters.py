@@ -426,10 +426,8 @@ def multilabel_train_test_split(
     n = Y.shape[0]
     lengths = [_count_rows(array) for array in arrays]
     if any(length != n for length in lengths):
-        raise InputError(
-            f"{_WHO} needs arrays with {n} rows, like the labels",
-            f"They have {', '.join(map(str, lengths))} rows",
-        )
+        problem = f"{_WHO} needs arrays with {n} rows, like the labels"
+        raise InputError(problem, f"They have {', '.join(map(str, lengths))} rows")
     if sizes is None:
         weights = train_test_weights(train_size, test_size, n, default=0.25)
     elif train_size is not None or test_size is not None:

@@ -70,11 +70,8 @@ def load_study(what: str | Path) -> Study:
         return study_of(read_preset(str(what)), name=str(what))
     path = Path(what)
     if not os.path.isfile(path):
-        raise StudyError(
-            f"A study must be one of {', '.join(PRESETS)}, or a TOML file",
-            f"Got {str(what)!r}",
-            did_you_mean(what, PRESETS),
-        )
+        known = f"A study must be one of {', '.join(PRESETS)}, or a TOML file"
+        raise StudyError(known, f"Got {str(what)!r}", did_you_mean(what, PRESETS))
     return read_plan(path)
 
 
@@ -200,10 +197,7 @@ def study_of(
     sizes = (len(getattr(study, part)) for part in PARTS)
     count = math.prod(sizes, start=study.repeats * study.folds)
     if count > _MOST_CELLS:
-        raise StudyError(
-            f"A study can have at most {_MOST_CELLS:,} cells",
-            f"{study.name} has {count:,} with {study.repeats} repeats and {study.folds} folds",
-        )
+        raise StudyError(f"A study can have at most {_MOST_CELLS:,} cells", f"It has {count:,}")
     return study
 
 
@@ -308,11 +302,7 @@ def _value(value: Any) -> str:
         return f"{value:.1f}"  # 1.0 and 1 are not the same parameter
     if isinstance(value, (bool, int, float)):
         return repr(value).lower()  # true, inf, nan, 1e-05
-    raise StudyError(
-        "A plan in TOML can hold numbers, strings, lists and tables",
-        f"Got {value!r}",
-        "Remove the parameter if this is its default, or keep this study in Python",
-    )
+    raise StudyError("A plan in TOML can hold numbers, strings, lists and tables", f"Got {value!r}")
 
 
 def _key(key: str) -> str:

@@ -34,10 +34,8 @@ class StudyData:
         if self.folds is not None:
             column = self.folds[:, repeat]
             if not np.array_equal(np.unique(column), np.arange(n_folds)):
-                raise StudyError(
-                    f"Folds must be numbered 0 to {n_folds - 1} in every repetition",
-                    f"Repetition {repeat} has {', '.join(map(str, np.unique(column)))}",
-                )
+                problem = f"Folds must be numbered 0 to {n_folds - 1} in every repetition"
+                raise StudyError(problem, f"Repetition {repeat} has {np.unique(column).tolist()}")
             held = column == fold
             return np.flatnonzero(~held), np.flatnonzero(held)
         splitter = IterativeStratifiedKFold(n_folds, random_state=repeat)
@@ -75,10 +73,8 @@ def load_source(source: DataSource) -> StudyData:
     data = _read(source)
     folds = None if source.folds is None else read_folds(source)
     if folds is not None and len(folds) != data.Y.shape[0]:
-        raise StudyError(
-            f"The folds of {source.name} must list each of its {data.Y.shape[0]} rows once",
-            f"{source.folds} has {len(folds)} lines",
-        )
+        problem = f"The folds of {source.name} must list each of its {data.Y.shape[0]} rows once"
+        raise StudyError(problem, f"{source.folds} has {len(folds)} lines")
     # Codes where features are nominal; learners of others want short indices, and matrices.
     X = as_matrix(narrow_indices(data.values))
     return StudyData(X, data.Y, data.categorical_features, folds if folds is None else folds[:, 1:])

@@ -269,11 +269,7 @@ def choose_study(store: Store, name: str | None = None, *, trust: tuple[str, ...
 
 def _choose(found: list[Study], name: str | None, path: str | os.PathLike[str]) -> Study:
     if not found:
-        raise StudyError(
-            f"{path} holds no study",
-            "A store must hold the plan of its study",
-            f"Run a study into it: labelance study run quick --store {Path(path).name}",
-        )
+        raise StudyError(f"{path} holds no study", "A store must hold the plan of its study")
     chosen = [
         one
         for one in found
@@ -382,7 +378,6 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
             raise StudyError(
                 "A folder of results must have results.csv, study.toml and about.json",
                 f"{folder} has no {name}",
-                "Write it with: labelance study export STORE -o FOLDER",
             )
     try:
         study = read_plan(folder / "study.toml", trust=trust)
@@ -537,10 +532,8 @@ def export_results(
     if not results.done:
         raise StudyError("There are no finished cells", "Only finished cells are exported")
     if kind not in _WRITERS:
-        raise StudyError(
-            "The output must be a folder, or a file that ends in .csv, .parquet or .json",
-            f"Got {target}",
-        )
+        problem = "The output must be a folder, or a file that ends in .csv, .parquet or .json"
+        raise StudyError(problem, f"Got {target}")
     _WRITERS[kind](results, target)
     return results
 
@@ -653,9 +646,7 @@ def _read_source(path: Path) -> tuple[list[Row], list[Study], list[Figures]]:
     if results.about["config"] != results.study.hash:
         raise StudyError(
             "These results were computed by another version with other rules",
-            f"{path} has the configuration {results.about['config']}, and this version has "
-            f"{results.study.hash}",
-            "Use the version that wrote them, or run the study again",
+            f"{path} has the hash {results.about['config']}, here it is {results.study.hash}",
         )
     figures = {one["dataset"]: one for one in results.about.get("datasets", ())}
     return results.rows, [results.study], [figures]

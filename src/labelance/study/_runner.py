@@ -151,7 +151,6 @@ def _check_options(executor: str, n_jobs: int | None, cell_timeout: float | None
         raise StudyError(
             f"{arg('cell_timeout')} needs processes of our own",
             f"Got {arg('executor', 'dask')}, whose tasks have no time limit",
-            f"Use {arg('executor', 'processes')}, or omit {arg('cell_timeout')}",
         )
 
 
@@ -355,11 +354,8 @@ def _run_on_dask(run: _Run, *, n_jobs: int | None, address: str | None, **others
         try:
             client.wait_for_workers(1, timeout=_NO_WORKER_SECONDS)
         except TimeoutError as error:
-            raise StudyError(
-                "The Dask cluster has no workers",
-                f"There has been none for {_NO_WORKER_SECONDS:.0f} seconds",
-                "Start workers; the same command resumes",
-            ) from error
+            found = f"There has been none for {_NO_WORKER_SECONDS:.0f} seconds"
+            raise StudyError("The Dask cluster has no workers", found, "Start workers") from error
         cluster = _Cluster(distributed, client, run)
         for claimed in chain([first], claims):
             cluster.submit(*claimed)
@@ -426,11 +422,8 @@ class _Cluster:
             rows = [failure(self.run.study, cell, text) for cell in cells]
         except Exception as error:
             if self.client.status != "running" or future.cancelled():
-                raise StudyError(
-                    "The Dask scheduler is gone",
-                    "The Dask executor needs it until the end",
-                    "Start it again; the same command resumes",
-                ) from error
+                cure = "Start it again; the same command resumes"
+                raise StudyError("The Dask scheduler is gone", f"{error}", cure) from error
             rows = [failure(self.run.study, cell) for cell in cells]
         self.count += self.run.keep(rows)
 

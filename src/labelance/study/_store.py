@@ -343,8 +343,4 @@ def _our_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, LabelanceError):
             raise
-        raise StudyError(
-            f"The store {path} cannot be read or written",
-            f"{error}",
-            "Check the disk and the permissions; the same command resumes",
-        ) from error
+        raise StudyError(f"The store {path} cannot be read or written", f"{error}") from error

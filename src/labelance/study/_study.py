@@ -252,10 +252,8 @@ class Study:
         for kind in PARTS:
             check_no_repeated_names(kind, getattr(self, kind))
         if self.folds < 2 or self.repeats < 1:
-            raise StudyError(
-                "A study needs at least two folds and one repetition",
-                f"Got folds={self.folds}, repeats={self.repeats}",
-            )
+            found = f"Got folds={self.folds}, repeats={self.repeats}"
+            raise StudyError("A study needs at least two folds and one repetition", found)
         for learner in self.learners:
             _check_learner(learner.name, learner.component)
         for method in self.methods:
@@ -325,23 +323,19 @@ def _check_source(source: DataSource, study: Study) -> None:
         raise StudyError(
             f"The files of {source.name} have changed since the plan was made",
             "Their checksums differ",
-            "Make the plan again: it is then another dataset, with its own results",
+            "Make the plan again: it is then another dataset",
         )
     if source.path is None and source.read_options:
-        raise StudyError(
-            f"{', '.join(source.read_options)} of {source.name} must say how to read a file",
-            "The dataset names no path",
-            "Add path, or remove them",
-        )
+        names = ", ".join(source.read_options)
+        problem = f"{names} of {source.name} must say how to read a file"
+        raise StudyError(problem, "The dataset names no path")
     if source.make is not None:
         source.make.find()
     elif source.path is None:
         dataset_info(source.name)
     if source.folds is not None and (n_repeats := read_folds(source).shape[1] - 1) < study.repeats:
-        raise StudyError(
-            f"The folds of {source.name} need a column for each of {study.repeats} repetitions",
-            f"{source.folds} has {n_repeats}",
-        )
+        problem = f"The folds of {source.name} need a column for each of {study.repeats} repeats"
+        raise StudyError(problem, f"{source.folds} has {n_repeats}")
     if source.path is not None:
         _check_holes(source, read_file_of(source), study)  # says what is wrong with it, if so
 
@@ -416,11 +410,8 @@ def read_folds(source: DataSource) -> NDArray[np.int64]:
 def _check_learner(name: str, component: Component) -> None:
     built = _build_clone(f"The learner {name}", component, ("fit", "predict"))
     if not (hasattr(built, "predict_proba") or hasattr(built, "decision_function")):
-        raise StudyError(
-            f"The learner {name} must give scores, for AUC",
-            f"{component.path} has neither predict_proba nor decision_function",
-            "Wrap it in a calibrated classifier",
-        )
+        found = f"{component.path} has neither predict_proba nor decision_function"
+        raise StudyError(f"The learner {name} must give scores, for AUC", found)
 
 
 def _build_clone(what: str, component: Component, methods: Sequence[str]) -> Any:
@@ -455,25 +446,17 @@ def _check_ensemble(method: Method) -> None:
     assert method.ensemble is not None
     found = method.ensemble.find()
     if "estimator" not in getattr(found, "_get_param_names", list)():
-        raise StudyError(
-            f"The ensemble of {method.name} must have the parameter estimator",
-            f"{method.ensemble.path} does not have it",
-        )
+        problem = f"The ensemble of {method.name} must have the parameter estimator"
+        raise StudyError(problem, f"{method.ensemble.path} does not have it")
     if "estimator" in method.ensemble.params:
-        raise StudyError(
-            f"The ensemble of {method.name} takes its estimator from the learners of the study",
-            "The plan sets its estimator",
-            "Remove estimator, or make the ensemble with it a learner",
-        )
+        problem = f"The ensemble of {method.name} takes its estimator from the study's learners"
+        raise StudyError(problem, "The plan sets its estimator")
     method.ensemble.build(estimator=None)  # says which parameters it has, where one is wrong
     usual = {"name", "ensemble", "stream", "learners", "without", "balanced"}
     other = sorted(document(method).keys() - usual)
     if other:
-        raise StudyError(
-            f"The options of {method.name} belong to its ensemble",
-            f"The method sets {', '.join(other)}",
-            "Remove them, or make them parameters of the ensemble",
-        )
+        problem = f"The options of {method.name} belong to its ensemble"
+        raise StudyError(problem, f"The method sets {', '.join(other)}")
 
 
 def _wrong_pair(method: Method) -> tuple[str, str] | None:

@@ -196,11 +196,8 @@ def _largest_bounds(p: Floats, k: int, *, monotone: bool) -> Floats:
     ``monotone`` raises them to those of smaller or equal p values.
     """
     if k > MOST_METHODS:
-        raise InputError(
-            f"Bergmann-Hommel works with at most {MOST_METHODS} methods",
-            f"Got {k}",
-            "Use shaffer, which is nearly as powerful for any number, or compare fewer methods",
-        )
+        problem = f"Bergmann-Hommel works with at most {MOST_METHODS} methods"
+        raise InputError(problem, f"Got {k}", "Use shaffer, or compare fewer methods")
     sets = exhaustive_sets(k)
     smallest = np.full(sets.shape[1], np.inf)
     for value, inside in zip(p, sets):

@@ -215,10 +215,8 @@ def cliques(
     values, methods = open_p_values(adjusted)
     ranks = np.asarray(ranks, dtype=np.float64)
     if ranks.shape != (len(values),):
-        raise InputError(
-            "Every method needs one average rank",
-            f"Got {len(values)} methods and ranks of shape {ranks.shape}",
-        )
+        found = f"Got {len(values)} methods and ranks of shape {ranks.shape}"
+        raise InputError("Every method needs one average rank", found)
     runs = find_cliques(ranks, values > alpha)
     if isinstance(adjusted, (np.ndarray, list, tuple)):
         return runs

@@ -68,25 +68,17 @@ def open_p_values(p_matrix: Table) -> tuple[Floats, Methods]:
     values, columns, rows = _read(p_matrix, "p values")
     size = len(values)
     if size < 2 or values.shape != (size, size):
-        raise InputError(
-            "p values of all pairs of k methods must be a k x k matrix with k >= 2",
-            f"Got a matrix of shape {values.shape}",
-        )
+        problem = "p values of all pairs of k methods must be a k x k matrix with k >= 2"
+        raise InputError(problem, f"Got a matrix of shape {values.shape}")
     if columns is not None and is_pandas_dataframe(p_matrix) and rows != columns:
-        raise InputError(
-            "Rows and columns of the p values must name the same methods in the same order",
-            f"The rows are {rows}, and the columns {columns}",
-            "Use p_matrix.loc[names, names] with one list of names",
-        )
+        problem = "Rows and columns of the p values must name the same methods in the same order"
+        raise InputError(problem, f"The rows are {rows}, and the columns {columns}")
     apart = ~np.eye(size, dtype=bool)
     valid = (values >= 0) & (values <= 1) & (np.abs(values - values.T) <= 1e-12)
     if not valid[apart].all():
         a, b = np.argwhere(apart & ~valid)[0]
-        raise InputError(
-            "p values must be in [0, 1], and equal for (a, b) and (b, a)",
-            f"Those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}",
-            "Pass a full symmetric matrix of unadjusted two-sided p values",
-        )
+        found = f"Those of ({a}, {b}) and ({b}, {a}) are {values[a, b]} and {values[b, a]}"
+        raise InputError("p values must be in [0, 1], and equal for (a, b) and (b, a)", found)
     return values, Methods(_names(columns, size), p_matrix)
 
 
@@ -112,16 +104,11 @@ def _read(table: Table, what: str) -> tuple[Floats, Sequence[Any] | None, Sequen
     try:
         values = np.array(table if columns is None else frame.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"A table of {what} must hold numbers only",
-            f"Converting it failed ({error})",
-            "Drop columns of strings, or make them the index of the frame",
-        ) from error
+        found = f"Converting it failed ({error})"
+        raise InputError(f"A table of {what} must hold numbers only", found) from error
     if values.ndim != 2:
-        raise InputError(
-            f"A table of {what} must have rows and columns",
-            f"Got an array with {values.ndim} dimension(s)",
-        )
+        found = f"Got an array with {values.ndim} dimension(s)"
+        raise InputError(f"A table of {what} must have rows and columns", found)
     rows = list(table.index) if is_pandas_dataframe(table) else range(len(values))
     return values, columns, rows
 
@@ -131,8 +118,6 @@ def _names(columns: Sequence[Any] | None, n_methods: int) -> tuple[str, ...]:
         return tuple(f"method_{column}" for column in range(n_methods))
     names = tuple(str(column) for column in columns)
     if len(names) != n_methods or len(set(names)) != n_methods:
-        raise InputError(
-            f"Each of the {n_methods} columns must have its own method name",
-            f"The names are {list(names)}",
-        )
+        problem = f"Each of the {n_methods} columns must have its own method name"
+        raise InputError(problem, f"The names are {list(names)}")
     return names
