@@ -52,8 +52,8 @@ from labelance.advice._compare import (
     paired_interval,
     simplest,
 )
+from labelance.advice._facts import open_rows
 from labelance.advice._learners import Learner, LearnerRace
-from labelance.advice._rows import open_rows
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import CostMatrix, LabelThresholds
 from labelance.ensemble._race import find_candidates

@@ -49,9 +49,8 @@ from labelance.advice._compare import (
     paired_interval,
     simplest,
 )
-from labelance.advice._facts import DataFacts, summarize_data
+from labelance.advice._facts import DataFacts, Rows, open_rows, summarize_data
 from labelance.advice._learners import LearnerRace, LearnerTrial, check_for_trees, own_learner
-from labelance.advice._rows import Rows, open_rows
 from labelance.decisions._held_out import check_no_single_label_estimator
 from labelance.exceptions import LABEL, InputError, TooFewRowsError, arg
 from labelance.learners import BaseMultiLabelClassifier
@@ -163,16 +162,11 @@ class Advice:
     def _candidate(self, one: CandidateResult) -> dict[str, Any]:
         if one.failed:
             return {"name": one.name, "failed": one.failed}
-        return {
-            "name": one.name,
-            **{
-                measure: {
-                    "mean": one.mean(measure),
-                    "gain": _plain(asdict(self.gain(one.name, measure))),
-                }
-                for measure in MEASURES
-            },
-        }
+        found: dict[str, Any] = {"name": one.name}
+        for measure in MEASURES:
+            gain = _plain(asdict(self.gain(one.name, measure)))
+            found[measure] = {"mean": one.mean(measure), "gain": gain}
+        return found
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
@@ -202,26 +196,15 @@ class Advice:
     def _repr_html_(self) -> str:
         tried = [one for one in self.outcomes if not one.failed]
         first, _, rest = self.verdict.partition(". ")
-        return draw_result(
-            f"{first.removesuffix('.')}.",
-            {
-                "": [one.name for one in tried],
-                **{_SHORT[m]: [one.mean(m) for one in tried] for m in MEASURES},
-                "fit s": [one.seconds for one in tried],
-                "gain": [_interval(self.gain(one.name)) for one in tried],
-            },
-            things="candidates",
-            facts=[
-                rest,
-                str(self.facts),
-                *(
-                    f"{one.name} could not be tried: {one.failed}"
-                    for one in self.outcomes
-                    if one.failed
-                ),
-            ],
-            code=self.code,
-        )
+        columns = {
+            "": [one.name for one in tried],
+            **{_SHORT[m]: [one.mean(m) for one in tried] for m in MEASURES},
+            "fit s": [one.seconds for one in tried],
+            "gain": [_interval(self.gain(one.name)) for one in tried],
+        }
+        facts = [rest, str(self.facts), *(self._line(one) for one in self.outcomes if one.failed)]
+        title = f"{first.removesuffix('.')}."
+        return draw_result(title, columns, things="candidates", facts=facts, code=self.code)
 
 
 def _gain(one: CandidateResult, base: CandidateResult, measure: str) -> ConfidenceInterval:
@@ -384,20 +367,17 @@ def _find_learner(
 ) -> tuple[Costs, tuple[LearnerTrial, ...]]:
     """Return what can be compared under the learner, and what the race saw."""
     data, seconds = rows.data, inf if budget is None else float(budget)
+    n = data.n_samples
     if estimator is not None:
         learner, why_not = own_learner(estimator, data, rows.groups, rng)
         costs = find_costs(learner, data, own=True, why_not=why_not)
-        _check_enough(least_seconds(data.n_samples, costs), seconds)
+        _check_enough(least_seconds(n, costs), seconds)
         return costs, ()
     check_for_trees(data)
     race = LearnerRace.open(data, rows.groups, rng)
-    all_costs = {
-        name: find_costs(one, data, own=False) for name, one in race.learners(n_jobs).items()
-    }
-    least = {
-        name: least_seconds(data.n_samples, one) / (1 - _RACE_SHARE)
-        for name, one in all_costs.items()
-    }
+    learners = race.learners(n_jobs)
+    all_costs = {name: find_costs(one, data, own=False) for name, one in learners.items()}
+    least = {name: least_seconds(n, one) / (1 - _RACE_SHARE) for name, one in all_costs.items()}
     # A race without regressions would take a forest for embeddings because it is cheap.
     _check_enough(least["linear"], seconds)
     affordable = [name for name in least if least[name] <= seconds]
@@ -505,8 +485,7 @@ def _verdict(advice: Advice, learner: str, *, own: bool) -> str:
     words += [_sentence_of_all_rows(advice)]
     if not own:
         words += [_sentence_of_race(advice.race, learner)]
-    words += [_sentence_of_samplers(advised, outcomes, measure)]
-    words += [_sentence_of_default(advised, outcomes, measure, own=own)]
+    words += _sentences_of_others(advised, outcomes, measure, own=own)
     if measure == "macro_f1":
         words += [_sentence_of_ranking(outcomes)]
     words += [_sentence_of_data(advice.facts)]
@@ -572,25 +551,21 @@ def _bounds(gain: ConfidenceInterval) -> str:
     return f"{gain.mean:+.3f}, with a 95 % interval from {gain.low:+.3f} to {gain.high:+.3f}"
 
 
-def _sentence_of_samplers(advised: CandidateResult, outcomes: Results, measure: str) -> str:
-    """Say what the best sampler does against what is advised."""
-    tried = [one for one in outcomes if not one.failed and one.name in RESAMPLING]
-    if not tried:
-        found = next(one for one in outcomes if one.name in RESAMPLING)
-        return f"No sampler was tried. {found.failed}"
-    best = max(tried, key=lambda one: one.mean(measure))
-    return _sentence_against(best, ", the best of what resamples,", advised, measure)
-
-
-def _sentence_of_default(
+def _sentences_of_others(
     advised: CandidateResult, outcomes: Results, measure: str, *, own: bool
-) -> str:
-    """Say what RareLabelClassifier does against what is advised, or why it was not tried."""
+) -> list[str]:
+    """Say what the best sampler and RareLabelClassifier do against what is advised."""
+    samplers = [one for one in outcomes if one.name in RESAMPLING]
+    tried = [one for one in samplers if not one.failed]
+    words = [f"No sampler was tried. {samplers[0].failed}"]
+    if tried:
+        best = max(tried, key=lambda one: one.mean(measure))
+        words = [_sentence_against(best, ", the best of what resamples,", advised, measure)]
     found = next(one for one in outcomes if one.name == DEFAULT)
     if found.failed:
-        return f"{DEFAULT} was not compared. {found.failed}"
-    words = ", which would replace your learner," if own else ""
-    return _sentence_against(found, words, advised, measure)
+        return [*words, f"{DEFAULT} was not compared. {found.failed}"]
+    replaced = ", which would replace your learner," if own else ""
+    return [*words, _sentence_against(found, replaced, advised, measure)]
 
 
 def _sentence_against(
@@ -614,19 +589,13 @@ def _sentence_of_ranking(outcomes: Results) -> str:
 
 def _sentence_of_data(facts: DataFacts) -> str:
     words = []
-    if facts.n_constant:
-        be = "is" if facts.n_constant == 1 else "are"
-        words.append(
-            f"{facts.n_constant} of {facts.n_labels} labels {be} constant, in all rows or in none: "
-            "leave them out."
-        )
     rare = facts.n_unjudged - facts.n_constant
-    if rare:
-        be, was = ("is", "was") if rare == 1 else ("are", "were")
-        words.append(
-            f"{rare} of {facts.n_labels} labels {be} in (or lacking in) fewer than "
-            f"{FOLDS} rows and {was} not judged."
-        )
+    for count, are, what in (
+        (facts.n_constant, "are", "constant, in all rows or in none: leave them out."),
+        (rare, "were", f"not judged: fewer than {FOLDS} rows have (or lack) them."),
+    ):
+        be = are if count > 1 else {"are": "is", "were": "was"}[are]
+        words += [f"{count} of {facts.n_labels} labels {be} {what}"] * (count > 0)
     outliers = facts.type_shares.get("outlier", 0)
     if facts.neighbor_auc < 0.6:
         words.append(

@@ -28,7 +28,7 @@ from labelance._progress import loop
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
-from labelance.advice._learners import Learner
+from labelance.advice._learners import Learner, has_gaps
 from labelance.decisions import LabelThresholds
 from labelance.decisions._held_out import CV_FOLDS, has_bags
 from labelance.ensemble import MLSOLBagging, RareLabelClassifier
@@ -265,11 +265,6 @@ def member_of(learner: Any) -> Any:
         if isinstance(part, (RandomForestClassifier, ExtraTreesClassifier))
     }
     return clone(learner).set_params(**trees)
-
-
-def has_gaps(data: Data) -> bool:
-    """Say whether some cell of X is missing."""
-    return bool(np.isnan(stored_values(data.X)).any())
 
 
 def _weight_parameters(learner: Any) -> list[str]:

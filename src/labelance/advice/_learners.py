@@ -132,10 +132,8 @@ class LearnerRace:
         if self.data.unknown is not None:  # a network needs to know all cells of y
             left_out.add("network")
         indices = getattr(self.data.features.container.native, "indices", None)
-        if (
-            stored_cells(self.data.X) is not None
-            and getattr(indices, "dtype", np.int32) != np.int32
-        ):
+        wide = getattr(indices, "dtype", np.int32) != np.int32
+        if wide and stored_cells(self.data.X) is not None:
             left_out.update(_FORESTS)  # scikit-learn's trees take 32-bit indices only
         return {one.name: one for one in self.parts if one.name not in left_out}
 
@@ -212,9 +210,8 @@ class LearnerRace:
 
     def _trial_seconds(self, name: str, n: int) -> float:
         one = self.public[name]
-        return count_work(one, self.tasks, n) / (
-            one.part.n_fits if n < self.tasks[0].Y.shape[0] else 1
-        )
+        n_fits = one.part.n_fits if n < self.tasks[0].Y.shape[0] else 1
+        return count_work(one, self.tasks, n) / n_fits
 
     def _default_seconds(self, name: str | None, n: int) -> float:
         """Return what RareLabelClassifier should take, whose parts keep a law of cost."""
@@ -244,7 +241,7 @@ class LearnerRace:
         scaled = name in ("linear", "network")
         steps = self._read_columns(n, scaled=scaled and not sparse)
         if scaled and self.groups is None:
-            if _has_gaps(self.data):
+            if has_gaps(self.data):
                 steps.append(SimpleImputer(strategy="median", add_indicator=True))
             centered = stored_cells(self.data.X) is None
             steps.append(Normalizer() if sparse else StandardScaler(with_mean=centered))
@@ -300,7 +297,8 @@ def _regression_seconds(task: Task, n: int) -> float:
     return task.n_labels * (8e-3 + 8e-7 * columns + 7e-7 * stored)
 
 
-def _has_gaps(data: Data) -> bool:
+def has_gaps(data: Data) -> bool:
+    """Say whether some cell of X is missing."""
     return bool(np.isnan(stored_values(data.X)).any())
 
 
@@ -309,17 +307,17 @@ def own_learner(
 ) -> tuple[Learner, str]:
     """Return a user's learner; what a fit takes is a guess. Or why only it can read X."""
     q = data.Y.shape[1]
-    seconds, why_not = partial(_guess_seconds, q), ""
+    why_not = ""
+
+    def seconds(n: int) -> float:
+        return 1e-3 + q * (5e-4 + 1e-5 * n)
+
     default: Callable[[int], float] = seconds
     try:
         default = partial(LearnerRace.open(data, groups, rng)._default_seconds, None)
     except LabelanceError as error:
         why_not = str(error)
     return Learner(lambda n: clone(estimator), seconds, default), why_not
-
-
-def _guess_seconds(n_labels: int, n: int) -> float:
-    return 1e-3 + n_labels * (5e-4 + 1e-5 * n)
 
 
 def check_for_trees(data: Data) -> None:
