@@ -4,7 +4,6 @@ from numpy.typing import NDArray
 from labelance.model_selection._local_search import Objective
 from labelance.model_selection._stratify import Integers, LabelIncidence, RarityHeap, Wants
 
-def write_pairs(*lists: Integers) -> tuple[Integers, int]: ...
 def assign_phase(
     incidence: LabelIncidence,
     scale: int,
