@@ -48,8 +48,10 @@ def show_versions(*, as_dict: bool = False) -> dict[str, Any] | None:
     needs = [n for n in metadata.requires("labelance") or [] if not n.startswith("labelance[")]
     facts = {
         "system": system,
-        "core": _installed(["labelance", *(line for line in needs if "extra ==" not in line)]),
-        "optional": _installed(sorted(line for line in needs if "extra ==" in line)),
+        "core": installed_versions(
+            ["labelance", *(line for line in needs if "extra ==" not in line)]
+        ),
+        "optional": installed_versions(sorted(line for line in needs if "extra ==" in line)),
         "threadpools": {
             pool["filepath"]: f"{pool['internal_api']} {pool['version']}, "
             f"{pool['num_threads']} threads"
@@ -63,7 +65,7 @@ def show_versions(*, as_dict: bool = False) -> dict[str, Any] | None:
     return None
 
 
-def _installed(requirements: Iterable[str]) -> dict[str, str]:
+def installed_versions(requirements: Iterable[str]) -> dict[str, str]:
     """Return the versions of the packages that lines of metadata ask for, if they are there."""
     found = {}
     for line in requirements:

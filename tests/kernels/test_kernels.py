@@ -15,8 +15,12 @@ from labelance.imbalance import _kernels as imbalance
 from labelance.learners import _kernels as learners
 from labelance.metrics import _kernels as metrics
 from labelance.model_selection import _kernels as model_selection
-from labelance.model_selection._local_search import search_objective
-from labelance.model_selection._stratify import RarityHeap, Wants, label_incidence
+from labelance.model_selection._stratify import (
+    RarityHeap,
+    Wants,
+    label_incidence,
+    search_objective,
+)
 from labelance.neighbors import _kernels as neighbors
 from labelance.neighbors._candidates import Bounds, new_scan
 from labelance.neighbors._distance import CompiledMetric

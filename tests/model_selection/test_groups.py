@@ -13,8 +13,13 @@ from labelance.model_selection import (
     label_distribution,
     label_pair_distribution,
 )
-from labelance.model_selection._local_search import WORK, local_search, search_objective
-from labelance.model_selection._stratify import assign, label_incidence
+from labelance.model_selection._stratify import (
+    WORK,
+    assign,
+    label_incidence,
+    local_search,
+    search_objective,
+)
 
 
 def correlated_groups(rng, n, n_groups, n_folds_worth_of_labels=8):

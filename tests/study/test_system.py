@@ -64,7 +64,7 @@ def silent_system(monkeypatch, forgetful):
     def unknown(package):
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr("labelance.study._runner.version", unknown)
+    monkeypatch.setattr("labelance._versions.metadata.version", unknown)
 
 
 def test_a_study_runs_where_the_system_tells_nothing(small, tmp_path, silent_system):

@@ -1,8 +1,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.model_selection._local_search import Objective
-from labelance.model_selection._stratify import Integers, LabelIncidence, RarityHeap, Wants
+from labelance.model_selection._stratify import (
+    Integers,
+    LabelIncidence,
+    Objective,
+    RarityHeap,
+    Wants,
+)
 
 def assign_phase(
     incidence: LabelIncidence,

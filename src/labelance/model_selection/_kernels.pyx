@@ -1,4 +1,4 @@
-"""The loops of ``_stratify`` and ``_local_search``."""
+"""The loops of ``_stratify``."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
@@ -148,7 +148,7 @@ cdef inline bint is_rarer(const int64_t *left, int64_t one, int64_t other) noexc
     return left[one] < left[other] or (left[one] == left[other] and one < other)
 
 
-# ``_local_search.Objective``, and what an assignment comes to: per fold its copies of every item, its rows, its loss.
+# ``_stratify.Objective``, and what an assignment comes to: per fold its copies of every item, its rows, its loss.
 cdef struct Search:
     const double *odds
     const double *importance

@@ -22,8 +22,14 @@ from labelance.model_selection._fold_sizes import (
     part_weights,
     train_test_weights,
 )
-from labelance.model_selection._local_search import assign_groups
-from labelance.model_selection._stratify import Integers, Order, Rows, assign_rows, rows_of_folds
+from labelance.model_selection._stratify import (
+    Integers,
+    Order,
+    Rows,
+    assign_groups,
+    assign_rows,
+    rows_of_folds,
+)
 
 
 class _WithoutGroups:

@@ -185,12 +185,9 @@ class SharedEnsemble:
         if method.objective is not None:
             with finding.spent():
                 labels = open_clean_labels(self.fold.Y)
-                thresholds = search_thresholds(
-                    ScoredRows.of(labels.Y, self.train[size - 1].mean, labels.unknown),
-                    objective=method.objective,
-                    search=method.threshold_search,
-                    variant=method.variant,
-                ).own
+                rows = ScoredRows.of(labels.Y, self.train[size - 1].mean, labels.unknown)
+                rule: Any = {"search": method.threshold_search, "variant": method.variant}
+                thresholds = search_thresholds(rows, objective=method.objective, **rule).own
             predicted = (stage.mean >= thresholds).astype(np.int8)
             finding += self.train[size - 1].cost
         elif size == 1:
@@ -256,17 +253,13 @@ def _build_alone(learner: Any, method: Method, fold: FoldData, stream: np.random
         if isinstance(built, (EMLS, StackedBagging)):  # draws what a method with this stream draws
             return built.set_params(random_state=stream)
         return set_random_states(built, stream, only_unset=True)
-    options: dict[str, Any] = {
-        "objective": method.objective,
-        "threshold_search": method.threshold_search,
-        "variant": method.variant,
-        "tune_on": method.tune_on,
-        "random_state": stream,
-    }
-    if method.sampler is None and method.n_estimators == 1 and not method.bootstrap:
+    names = ["objective", "threshold_search", "variant", "tune_on"]
+    alone = method.sampler is None and method.n_estimators == 1 and not method.bootstrap
+    names += [] if alone else ["n_estimators", "bootstrap"]
+    options = {name: getattr(method, name) for name in names} | {"random_state": stream}
+    if alone:
         return LabelThresholds(learner, shrinkage=0, **options)
     sampler = None if method.sampler is None else prepare(method.sampler.build(), fold.nominal)
-    options |= {"n_estimators": method.n_estimators, "bootstrap": method.bootstrap}
     return EMLS(learner, sampler, **options)
 
 

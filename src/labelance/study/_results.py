@@ -389,8 +389,7 @@ def read_folder(folder: Path, *, trust: tuple[str, ...] = ()) -> StudyResults:
     rows = [found[cell] for cell in sorted(found.keys() & place.keys(), key=place.__getitem__)]
     study = replace(study, weighing=weighing_in(study, rows))
     # Under other rules the same plan has another hash, and its rows have no place in a store.
-    same_rules = about["config"] == study.hash
-    origin = _origin(about)
+    same_rules, origin = about["config"] == study.hash, _origin(about)
     for row in rows:
         row.update(origin, config=study.config(cell_of(row)) if same_rules else None)
     return StudyResults(study, rows, about)
@@ -402,15 +401,14 @@ _EITHER = " | "  # a folder lists the origins of its cells, and not which cell h
 def _origin(about: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that say where and when cells of a folder were computed."""
     days = filter(None, (about["first_finished"], about["last_finished"]))
-    lists = {
-        "version": about["labelance"],
-        "commit_id": about["commits"],
-        "machine": about["machines"],
-        "finished": dict.fromkeys(days),
-    }
     versions = {package: _EITHER.join(found) for package, found in about["versions"].items()}
-    joined = {name: _EITHER.join(values) or None for name, values in lists.items()}
-    return {**joined, "versions": json.dumps(versions)}
+    return {
+        "version": _EITHER.join(about["labelance"]) or None,
+        "commit_id": _EITHER.join(about["commits"]) or None,
+        "machine": _EITHER.join(about["machines"]) or None,
+        "finished": _EITHER.join(dict.fromkeys(days)) or None,
+        "versions": json.dumps(versions),
+    }
 
 
 def _split_origins(found: Iterable[str | None]) -> list[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
@@ -24,6 +23,7 @@ from labelance import __version__
 from labelance._utils._messages import optional_import
 from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import check_choice
+from labelance._versions import installed_versions
 from labelance.exceptions import LabelanceError, StudyError, arg
 from labelance.study._data import StudyData, describe, load_source
 from labelance.study._evaluate import Row, evaluate_cells, failure
@@ -131,7 +131,7 @@ def run_study(
             status = run.store.status(study)
             run.again.update(cell for cell, said in status.items() if said == "failed")
         options = {"n_jobs": n_jobs, "address": address, "cell_timeout": cell_timeout}
-        with _repeating(run.beat, _BEAT_SECONDS), run.watched_by(watch):
+        with _repeating(run.store.beat, _BEAT_SECONDS), run.watched_by(watch):
             # Folds that another runner held, and gave back undone, come in a later round.
             while _EXECUTORS[executor](run, **options):
                 pass
@@ -201,11 +201,6 @@ class _Run:
             self.store.add({**environment(), "runner": self.store.runner, **row} for row in rows)
         return len(rows)
 
-    def beat(self) -> None:
-        """Say that the runner is alive."""
-        with suppress(LabelanceError):  # a disk that is slow to answer must not end the beats
-            self.store.beat()
-
     def progress(self) -> StudyProgress:
         """Count the cells of the study in the store."""
         status = list(self.store.status(self.study).values())
@@ -240,7 +235,8 @@ def _repeating(work: Callable[[], None], seconds: float) -> Iterator[None]:
     def live() -> None:
         with suppress(Exception):
             while not stop.wait(seconds):
-                work()
+                with suppress(LabelanceError):  # such as of a disk that is slow to answer
+                    work()
 
     thread = Thread(target=live, daemon=True)
     thread.start()
@@ -258,22 +254,13 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "imbalanced-learn", "joblib")
 def environment() -> dict[str, Any]:
     """Return the columns that say where and with what, the same for all cells of a process."""
     cores = f"{os.cpu_count()} cores"
+    versions = dict.fromkeys(_PACKAGES, "unknown") | installed_versions(_PACKAGES)
     return {
         "version": __version__,
         "commit_id": _commit(),
-        "versions": json.dumps({"python": platform.python_version(), **_versions()}),
+        "versions": json.dumps({"python": platform.python_version(), **versions}),
         "machine": f"{platform.system()} {platform.machine()}, {cores}, {_processor()}",
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
 
 
 def _commit() -> str | None:
