@@ -37,22 +37,17 @@ class LabelTable:
         index = self.names or range(len(next(iter(columns.values()))))
         return pd.DataFrame(columns, index=pd.Index(index, name="label"))
 
-    def _lines(self) -> list[list[str]]:
-        """Return the cells of the first lines as text, under the heads."""
+    def __str__(self) -> str:
         columns = self._columns()
         lines = [["label", *columns]]
-        for j, cells in enumerate(zip(*columns.values())):
-            if j == _MOST_LINES:
-                lines.append([f"… {len(next(iter(columns.values()))) - j} more"])
-                break
+        for j, cells in zip(range(_MOST_LINES), zip(*columns.values())):
             lines.append([str(self.names[j] if self.names else j), *map(_text, cells)])
-        return lines
-
-    def __str__(self) -> str:
-        lines = self._lines()
-        widths = [max(len(row[j]) for row in lines if j < len(row)) for j in range(len(lines[0]))]
+        more = len(next(iter(columns.values()))) - _MOST_LINES
+        last = [f"… {more} more"] * (more > 0)
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        widths[0] = max(widths[0], *map(len, last), 0)
         shown = ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths)).rstrip() for row in lines]
-        return "\n".join([self._caption(), "", *shown])
+        return "\n".join([self._caption(), "", *shown, *last])
 
     __repr__ = __str__
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
-from labelance._validation._labels import validate_labels
+from labelance._validation._labels import count_known, validate_labels
 from labelance.exceptions import InputError
 from labelance.model_selection._fold_sizes import part_weights
 from labelance.model_selection._stratify import Rows, label_pairs, rows_of_folds
@@ -125,19 +125,14 @@ def examples_distribution(folds: Any, *, sizes: Sequence[Any] | None = None) -> 
 
 def _mean_distance(held: csr_array, member: csr_array, unknown: csr_array | None = None) -> float:
     """Return the mean over columns of ``held`` and folds of the distance of odds."""
-    n: Any = held.shape[0]
-    rows = np.asarray(member.sum(axis=1)).reshape(-1, 1)
     # One line per fold: folds x labels is small, n x labels is not.
     in_fold = (member @ held.astype(np.int64)).toarray()
-    overall = column_counts(held)
+    rows = np.asarray(member.sum(axis=1)).reshape(-1, 1) + np.zeros_like(in_fold)
     if unknown is not None:  # a label has the rows of which it is known
-        rows = rows - (member @ unknown.astype(np.int64)).toarray()
-        n = n - column_counts(unknown)
-        varies = (overall < n) & (rows > 0).all(axis=0)
-        rows, n = rows[:, varies], n[varies]
-    else:
-        varies = overall < n
-    in_fold, overall = in_fold[:, varies], overall[varies]
+        rows -= (member @ unknown.astype(np.int64)).toarray()
+    overall, n = column_counts(held), count_known(held, unknown)
+    varies = (overall < n) & (rows > 0).all(axis=0)
+    in_fold, rows, overall, n = in_fold[:, varies], rows[:, varies], overall[varies], n[varies]
     with np.errstate(divide="ignore"):
         distance = np.abs(in_fold / (rows - in_fold) - overall / (n - overall))
     return float(distance.mean()) if varies.any() else 0.0
