@@ -19,6 +19,25 @@ def count_around(ordered, values, order, indptr):
     return counts
 
 
+def write_pairs(indptr, labels, label_indptr, rows, together_indptr, together, pair_indptr):
+    q = len(label_indptr) - 1
+    pairs = [
+        (j, int(other))
+        for j in range(q)
+        for other in together[together_indptr[j] : together_indptr[j + 1]]
+        if other > j
+    ]
+    number = {pair: at for at, pair in enumerate(pairs)}
+    columns = [
+        number[j, other]
+        for i in range(len(indptr) - 1)
+        for j in labels[indptr[i] : indptr[i + 1]]
+        for other in labels[indptr[i] : indptr[i + 1]]
+        if other > j
+    ]
+    return np.array(columns, dtype=np.int64), len(pairs)
+
+
 def assign_phase(incidence, scale, want, heap, fold, draws, ties):
     """Take the rarest item each time, by looking at all that are left."""
     waiting = list(heap.items)

@@ -45,6 +45,17 @@ def make_scores(rng, n, dtype=np.float64):
     return scores, np.concatenate([*values, np.empty(0)]).astype(dtype), padded.argsort(1), indptr
 
 
+def make_lists(rng, n):
+    Y = make_labels(rng, n)
+    together = (Y.T @ Y).tocsr()
+    by_label = Y.tocsc()
+    for table in (Y, together, by_label):
+        table.sort_indices()
+    lists = [x for table in (Y, by_label, together) for x in (table.indptr, table.indices)]
+    held = np.diff(Y.indptr)
+    return *(x.astype(np.int64) for x in lists), np.append(0, np.cumsum(held * (held - 1) // 2))
+
+
 def make_phase(rng, n):
     incidence = label_incidence(make_labels(rng, n))
     left = np.diff(incidence.item_indptr)
@@ -269,6 +280,7 @@ CASES = {
         learners.gradient_ascent, loops.gradient_ascent, make_climb, least=3, writes=True
     ),
     "count_around": Case(metrics.count_around, loops.count_around, make_scores),
+    "write_pairs": Case(model_selection.write_pairs, loops.write_pairs, make_lists),
     "assign_phase": Case(assign_phase, loops.assign_phase, make_phase, writes=True),
     "local_search": Case(model_selection.local_search, loops.local_search, make_search, least=3),
     "rank_dense": Case(neighbors.rank_dense, loops.rank_rows, make_ranking, writes=True),

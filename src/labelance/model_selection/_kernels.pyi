@@ -9,6 +9,7 @@ from labelance.model_selection._stratify import (
     Wants,
 )
 
+def write_pairs(*lists: Integers) -> tuple[Integers, int]: ...
 def assign_phase(
     incidence: LabelIncidence,
     scale: int,

@@ -26,6 +26,38 @@ cdef Incidence point_into(object incidence) except *:
     return Incidence(&indptr[0], &items[0], &times[0], &sizes[0])
 
 
+def write_pairs(
+    const int64_t[::1] indptr, const int64_t[::1] labels,
+    const int64_t[::1] label_indptr, const int64_t[::1] rows,
+    const int64_t[::1] together_indptr, const int64_t[::1] together,
+    const int64_t[::1] pair_indptr,
+):
+    """Return the columns of ``label_pairs``, and how many pairs there are."""
+    # Going through the first label j in order writes the pairs of every row in order, and the
+    # numbers of j's pairs fit in one array over labels: no search, no sort.
+    cdef Py_ssize_t q = label_indptr.shape[0] - 1
+    columns = np.empty(pair_indptr[pair_indptr.shape[0] - 1], dtype=np.int64)
+    cdef int64_t[::1] found = columns
+    cdef int64_t[::1] free = np.array(pair_indptr[:pair_indptr.shape[0] - 1])
+    cdef int64_t[::1] number = np.empty(q, dtype=np.int64)
+    cdef int64_t n_pairs = 0
+    cdef Py_ssize_t j, at, of_row, i, other
+    with nogil:
+        for j in range(q):
+            for at in range(together_indptr[j], together_indptr[j + 1]):
+                if together[at] > j:
+                    number[together[at]] = n_pairs
+                    n_pairs += 1
+            for of_row in range(label_indptr[j], label_indptr[j + 1]):
+                i = rows[of_row]
+                for at in range(indptr[i], indptr[i + 1]):
+                    other = labels[at]
+                    if other > j:
+                        found[free[i]] = number[other]
+                        free[i] += 1
+    return columns, n_pairs
+
+
 # ``_stratify.Wants``.
 cdef struct Wants:
     int64_t *items

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from labelance.model_selection._kernels import assign_phase, local_search
+from labelance.model_selection._kernels import assign_phase, local_search, write_pairs
 
 Order = Literal[1, 2]
 Integers = NDArray[np.integer]
@@ -117,18 +117,18 @@ def label_pairs(Y: csr_array) -> csr_array:
 
     Only pairs that occur get a column.
     """
-    n, q = Y.shape
+    n, _ = Y.shape
     ones = _ones(Y)
-    ones.sort_indices()
+    together = (ones.T @ ones).tocsr()
+    together.sort_indices()
+    by_label = ones.tocsc()
+    by_label.sort_indices()
     per_row = np.diff(ones.indptr).astype(np.int64)
     indptr = np.concatenate([[0], np.cumsum(per_row * (per_row - 1) // 2)])
-    # Every label of a row is the first of a pair with each label after it.
-    after = np.repeat(ones.indptr[1:], per_row) - np.arange(ones.nnz) - 1
-    first = np.repeat(np.arange(ones.nnz), after)
-    place = np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
-    labels = _wide(ones.indices)
-    pairs, columns = np.unique(labels[first] * q + labels[first + 1 + place], return_inverse=True)
-    return csr_array((np.ones(len(columns), dtype=np.int64), columns, indptr), (n, len(pairs)))
+    tables = (ones, by_label, together)
+    lists = [_wide(each) for table in tables for each in (table.indptr, table.indices)]
+    columns, n_pairs = write_pairs(*lists, indptr)
+    return csr_array((np.ones(len(columns), dtype=np.int64), columns, indptr), shape=(n, n_pairs))
 
 
 def _wide(values: Any) -> Integers:
