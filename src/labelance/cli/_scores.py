@@ -218,7 +218,7 @@ def _write_npz(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]) -> 
 
 
 def _find_kind(path: Path) -> str:
-    from labelance.datasets.formats._compression import is_compressed, strip_suffix
+    from labelance.datasets.formats._text_file import is_compressed, strip_suffix
 
     check_is_file(path)
     kind = _KINDS.get(strip_suffix(path).suffix.lower())

@@ -67,10 +67,7 @@ def _parse_header(
     relation, names, specs, lines = _split_lines(file, head)
     if not names:
         raise file.error(
-            None,
-            "An ARFF file must declare attributes",
-            "This one declares none",
-            "Add @attribute lines",
+            "An ARFF file must declare attributes", "This one declares none", "Add @attribute lines"
         )
     check_no_repeated_names(file, names, lines)
     for column in find_columns(file, names, ignore, "ignore"):
@@ -107,10 +104,10 @@ def _parse_relation(file: TextFile, number: int, line: str) -> str:
     match = _RELATION.match(line)
     if match is None:
         raise file.error(
-            number,
             "The header of an ARFF file must have @relation, @attribute and comments only",
             f"Found {shorten(line.strip(), 40)!r}",
             "Check that this is an ARFF file, or pass its format",
+            line=number,
         )
     return unquote(match[1].strip())
 
@@ -120,10 +117,10 @@ def _split_attribute(file: TextFile, number: int, line: str) -> tuple[str, str]:
     match = _ATTRIBUTE.match(line)
     if match is None or not match[2].strip():
         raise file.error(
-            number,
             "An attribute must have a name and a type",
             f"Found {shorten(line.strip(), 40)!r}",
             "Write @attribute name numeric, or @attribute name {value, value}",
+            line=number,
         )
     return unquote(match[1]), match[2]
 
@@ -139,17 +136,17 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
         return TEXT, None
     if _TEXTUAL.match(spec):
         raise file.error(
-            number,
             "Every attribute must be numeric or nominal",
             f"{name!r} is of type {spec.split()[0]}",
             "Pass text='drop' to drop such columns, or text='nominal' to make every distinct text "
             "a category",
+            line=number,
         )
     raise file.error(
-        number,
         "The type of an attribute must be numeric, real, integer, string, date or {value, value}",
         f"{name!r} is of type {shorten(spec.strip(), 40)!r}",
         "Correct the type",
+        line=number,
     )
 
 
@@ -163,17 +160,17 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
     rest = spec[at:].strip()
     if rest[:1] != "}" or rest[1:].strip()[:1] not in ("", "%"):
         raise file.error(
-            number,
             f"The values of {name!r} must be in braces, separated by commas",
             f"Found {shorten(rest, 40)!r} after {len(values)} values",
             "Close the brace, and quote values with special characters",
+            line=number,
         )
     if len(set(values)) < len(values):
         raise file.error(
-            number,
             f"The values of {name!r} must be distinct",
             "A value is repeated",
             "Remove one of them",
+            line=number,
         )
     return tuple(values)
 
@@ -188,10 +185,10 @@ def read_arff(file: TextFile, *, text: TextPolicy = "error", ignore: Sequence[st
     end = _data_line(content)
     if end is None:
         raise file.error(
-            content.count(b"\n") + 1,
             "The header of an ARFF file must end with @data",
             "The file ends without it",
             "Check that the ARFF file is complete",
+            line=content.count(b"\n") + 1,
         )
     relation, columns = _parse_header(file, content[:end].decode(), text, ignore)
     rows = ArffRows(file, columns, content[end:], content.count(b"\n", 0, end) + 1)
@@ -217,7 +214,6 @@ def _meka_labels(file: TextFile, relation: str, width: int) -> tuple[int, ...] |
     count = int(match[1])
     if not 0 < abs(count) <= width:
         raise file.error(
-            None,
             f"The option -C in the relation name must count some of the {width} attributes as "
             "labels",
             f"Got {count}",

@@ -190,7 +190,7 @@ class ArffRows(NamedTuple):
             yield number, columns, [token for _, token in pairs]
 
     def _error(self, line: int, problem: str, found: str, cure: str) -> DataFileError:
-        return self.file.error(line, problem, found, cure)
+        return self.file.error(problem, found, cure, line=line)
 
     def _wrong_row(self, tokens: Sequence[str], rest: str) -> tuple[str, str, str]:
         """Say what is wrong with the form of a dense row, from ``rest`` on or in all of it."""

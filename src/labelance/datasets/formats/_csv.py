@@ -7,8 +7,11 @@ that looks missing was quoted, and which line is wrong.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, product
 from typing import Any, BinaryIO, NamedTuple
 
@@ -45,60 +48,58 @@ def read_csv(
 ) -> Table:
     """Read a file of separated values; a column with a word in it is nominal."""
     text = file.read()
-    separator = _find_separator(file, text) if separator is None else separator
+    separator = _find_separator(text) if separator is None else separator
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
         raise InputError(
             "separator must be one character",
             f"Got separator={separator!r}",
             "Use ',', ';' or '\\t'",
         )
-    sheet = _Sheet(file, text, separator.encode())
-    header = next(sheet.rows(), None)
-    if header is None:
+    text, inside = _tidy(file, text, separator.encode())
+    sheet = _Sheet(file, text, separator)
+    line, after, names = next(sheet.rows(), (1, 1, ()))
+    if not names:
         raise file.error(
-            1, "The first line must hold the column names", "It is empty", "Add a header"
+            "The first line must hold the column names", "It is empty", "Add a header", line=1
         )
-    names = tuple(header.values())
-    check_no_repeated_names(file, names, [header.line] * len(names))
+    check_no_repeated_names(file, names, [line] * len(names))
     texts = find_columns(file, names, categorical, "categorical")
     ignored = find_columns(file, names, ignore, "ignore")
-    cells, categories = _read_columns(_read_frame(sheet, header, set(texts)), texts, ignored)
+    frame = _read_frame(sheet, after, len(names), inside, set(texts))
+    cells, categories = _read_columns(frame, texts, ignored)
     if not len(cells):
-        raise file.error(
-            None,
-            "The file has a header and no rows",
-            "Rows must follow the header",
-            "Check that the file is complete",
-        )
+        raise file.error("The file has a header and no rows", "Rows must follow the header")
     table = Table(
         file=file,
         names=names,
         categories=categories,
         cells=cells,
-        line_of=lambda row: next(islice(sheet.rows(), row + 1, None)).line,
+        line_of=lambda row: next(islice(sheet.rows(), row + 1, None), (None,))[0],
         guesses=True,
     )
     return table.take(np.delete(np.arange(len(names)), ignored)) if ignored else table
 
 
-def _read_frame(sheet: _Sheet, header: _Row, texts: set[int]) -> Any:
-    """Return the cells below the header; columns in ``texts``, and others of words, as texts."""
-    width, separator = len(header.cells), sheet.separator
+def _read_frame(sheet: _Sheet, first: int, width: int, inside: int, texts: set[int]) -> Any:
+    """Return the cells from line ``first`` on; columns in ``texts``, and of words, as texts.
+
+    ``inside`` counts the separators inside quotes.
+    """
+    below = sheet.text[sum(map(len, islice(io.BytesIO(sheet.text), first - 1))) :]
+    kinds = dict.fromkeys(texts, "category")
     try:
-        text, inside = _tidy(sheet.text[header.end :], separator)
-        kinds = dict.fromkeys(texts, "category")
-        frame = read_frame(text, separator.decode(), width, dtype=kinds, na_values=_MISSING)
-        # No row is too long, so that none is short if all together have what they need.
-        if text.count(separator) - inside != len(frame) * (width - 1):
+        frame = read_frame(below, sheet.separator, width, dtype=kinds, na_values=_MISSING)
+        # No row is too long, so that none is short if all, and the header, have what they need.
+        if sheet.text.count(sheet.separator.encode()) - inside != (len(frame) + 1) * (width - 1):
             raise ValueError(f"A row has not {width} cells")
     except ValueError as problem:
-        sheet.check_widths(header)
-        raise sheet.file.error(
-            None, "The file must be CSV", str(problem), "Write it again with another program"
-        ) from problem
+        sheet.check_widths(width)
+        raise sheet.file.error("The file must be CSV", str(problem)) from problem
     # True and TRUE would be one.
     flags = {j for j in range(width) if frame[j].dtype == object and _has_flags(frame[j])}
-    return _read_frame(sheet, header, texts | flags) if flags - texts else frame
+    if flags - texts:
+        return _read_frame(sheet, first, width, inside, texts | flags)
+    return frame
 
 
 def _has_flags(column: Any) -> bool:
@@ -127,7 +128,7 @@ def _read_columns(
     return cells, tuple(categories)
 
 
-def _tidy(text: bytes, separator: bytes) -> tuple[bytes, int]:
+def _tidy(file: TextFile, text: bytes, separator: bytes) -> tuple[bytes, int]:
     """Return rows without blanks after cells, and how many separators are inside quotes.
 
     What is quoted and would be read as missing, or without its blanks, is guarded.
@@ -145,7 +146,7 @@ def _tidy(text: bytes, separator: bytes) -> tuple[bytes, int]:
         if value is None:
             return b""
         if not match[2] or match[3] is None:
-            raise ValueError("A quoted cell does not end with its quote")
+            raise _bad_quotes(file, text, separator, match)
         inside += value.count(separator)
         odd = _MISSING_WORD.fullmatch(value.decode()) or value != value.strip(b" \t")
         guard = _GUARD.encode() if odd else b""
@@ -157,96 +158,72 @@ def _tidy(text: bytes, separator: bytes) -> tuple[bytes, int]:
     return re.sub(rb"%b|[%b]++(?=[%b\n])" % (quoted, blanks, s), tidy, text), inside
 
 
-class _Row(NamedTuple):
-    """A row: its first line, its cells, each matched, and where it ends."""
+def _bad_quotes(
+    file: TextFile, text: bytes, separator: bytes, match: re.Match[bytes]
+) -> DataFileError:
+    line, start = text.count(b"\n", 0, match.start()) + 1, text.rfind(b"\n", 0, match.start()) + 1
+    where = f"cell {text.count(separator, start, match.start()) + 1}"
+    if match[2]:
+        problem, found = "A quoted cell must end with its quote", f"Something follows in {where}"
+        return file.error(problem, found, "Double the quotes inside quotes", line=line)
+    found = f"The quote in {where} starts here and never ends"
+    return file.error("A quoted cell must be closed", found, "Close the quote", line=line)
 
-    line: int
-    cells: list[re.Match[bytes]]
-    end: int
 
-    def values(self) -> Iterator[str]:
-        """Yield what the cells hold."""
-        for cell in self.cells:
-            quoted = cell["quoted"]
-            value = cell["bare"].strip(b" \t") if quoted is None else quoted.replace(b'""', b'"')
-            yield value.decode()
+def _parse(text: bytes, separator: str) -> Any:
+    """Return a reader of rows, for the header and for what is wrong."""
+    stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="\n")
+    return csv.reader(stream, delimiter=separator, skipinitialspace=True)
 
 
 class _Sheet(NamedTuple):
-    """A file of separated values, read cell by cell: for its header, and for what is wrong."""
+    """A file of separated values, without blanks after cells."""
 
     file: TextFile
     text: bytes
-    separator: bytes
+    separator: str
 
-    def rows(self) -> Iterator[_Row]:
-        """Yield the rows that are not empty, the header first."""
-        s, blanks = re.escape(self.separator), b" \t".replace(self.separator, b"")
-        quoted = rb'"(?P<quoted>(?:[^"]|"")*+)(?P<close>"?+)[%b]*+(?P<more>[^%b\n]*+)' % (blanks, s)
-        bare = rb'(?P<bare>(?!")[^%b\n]*+)' % s
-        cell = re.compile(rb"[%b]*+(?:%b|%b)(?P<end>[%b\n])" % (blanks, quoted, bare, s))
-        at, line = 0, 1
-        while at < len(self.text):
-            start, cells = at, list[re.Match[bytes]]()
-            while not cells or cells[-1]["end"] != b"\n":
-                match = cell.match(self.text, at)
-                if match is None or match["more"]:
-                    raise self._bad_quotes(line, len(cells), closed=match is not None)
-                cells.append(match)
-                at = match.end()
-            if len(cells) > 1 or cells[0]["bare"] is None or cells[0]["bare"].strip(b" \t"):
-                yield _Row(line, cells, at)
-            line += self.text.count(b"\n", start, at)
+    def rows(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Yield first line, line after and cells of the rows that are not empty, header first."""
+        reader, line = _parse(self.text, self.separator), 1
+        with suppress(csv.Error):  # a cell that is too long; pandas reads it
+            for row in reader:
+                if row:
+                    cells = tuple(cell.strip(BLANKS).strip(_GUARD) for cell in row)
+                    yield line, reader.line_num + 1, cells
+                line = reader.line_num + 1
 
-    def _bad_quotes(self, line: int, column: int, *, closed: bool) -> DataFileError:
-        where = f"cell {column + 1}"
-        if closed:
-            return self.file.error(
-                line,
-                "A quoted cell must end with its quote",
-                f"Something follows in {where}",
-                "Double the quotes inside quotes",
-            )
-        return self.file.error(
-            line,
-            "A quoted cell must be closed",
-            f"The quote in {where} starts here and never ends",
-            "Close the quote",
-        )
-
-    def check_widths(self, header: _Row) -> None:
+    def check_widths(self, width: int) -> None:
         """Raise for a row that has not as many cells as the header."""
-        width = len(header.cells)
-        for row in self.rows():
-            if len(row.cells) == width:
-                continue
-            too_few = len(row.cells) < width
-            separator = self.separator.decode()
-            raise self.file.error(
-                row.line,
-                f"Every row must have {width} cells, like the header",
-                f"This one has {len(row.cells) if too_few else 'more'}",
-                "Add the missing cells; they may be empty"
-                if too_few
-                else f"Remove the extra cells, and quote cells with a {separator!r}",
-            )
+        for line, _, cells in self.rows():
+            if len(cells) != width:
+                too_few = len(cells) < width
+                raise self.file.error(
+                    f"Every row must have {width} cells, like the header",
+                    f"This one has {len(cells) if too_few else 'more'}",
+                    "Add the missing cells; they may be empty"
+                    if too_few
+                    else f"Remove the extra cells, and quote cells with a {self.separator!r}",
+                    line=line,
+                )
 
 
-def _find_separator(file: TextFile, text: bytes) -> str:
+def _find_separator(text: bytes) -> str:
     """Return what separates cells: what cuts the header and the first row into most cells alike."""
-    widths = {separator: _first_widths(file, text, separator) for separator in ",;\t|"}
+    widths = {separator: _first_widths(text, separator) for separator in ",;\t|"}
     alike = {separator: w[0] for separator, w in widths.items() if len({*w}) == 1 and w[0] > 1}
     if alike:
         return max(alike, key=alike.__getitem__)
     return next((separator for separator, w in widths.items() if w and w[0] > 1), ",")
 
 
-def _first_widths(file: TextFile, text: bytes, separator: str) -> list[int]:
+def _first_widths(text: bytes, separator: str) -> list[int]:
     """Return how many cells a separator makes of the header and of the first row."""
-    try:
-        return [len(row.cells) for row in islice(_Sheet(file, text, separator.encode()).rows(), 2)]
-    except DataFileError:
-        return []  # raised again where the cells are read
+    widths = []
+    with suppress(csv.Error):
+        for row in islice(filter(None, _parse(text, separator)), 2):
+            widths.append(len(row))
+    return widths
 
 
 def check_no_decimal_commas(
@@ -256,7 +233,7 @@ def check_no_decimal_commas(
     for name, values in zip(data.feature_names, data.categories):
         commas = [value for value in values or () if "," in value]
         if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
-            separator = separator or _find_separator(file, file.read())
+            separator = separator or _find_separator(file.read())
             options = f"sep={separator!r}"
             if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
                 problem, options = "Numbers must not have commas", options + ", thousands=','"
@@ -267,7 +244,6 @@ def check_no_decimal_commas(
                 ):
                     options += ", thousands='.'"
             raise file.error(
-                None,
                 problem,
                 f"Column {name!r} has {commas[0]!r}",
                 f"Convert the file, for example pandas.read_csv({str(file.path)!r}, {options})"
@@ -290,9 +266,6 @@ def _quote_value(word: str) -> str:
 
 def _quote_name(word: str) -> str:
     if "\r" in word or "\0" in word:
-        raise InputError(
-            "CSV cannot hold carriage returns and zero bytes",
-            f"{word!r} has one",
-            "Rename it, or write another format",
-        )
+        problem = "CSV cannot hold carriage returns and zero bytes"
+        raise InputError(problem, f"{word!r} has one", "Rename it, or write another format")
     return '"' + word.replace('"', '""') + '"' if _ODD.search(word) or not word else word

@@ -32,8 +32,12 @@ from labelance._arrays._labels import (
 )
 from labelance._utils._messages import did_you_mean, show_names, warn_user
 from labelance.datasets._dataset import BETWEEN, Categories, MultiLabelDataset
-from labelance.datasets.formats._compression import strip_suffix
-from labelance.datasets.formats._text_file import BYTES_PER_NUMBER, TextFile, find_budget
+from labelance.datasets.formats._text_file import (
+    BYTES_PER_NUMBER,
+    TextFile,
+    find_budget,
+    strip_suffix,
+)
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
 _NUMBER = re.compile(r"\s*[-+]?[0-9.,]+\s*")
@@ -50,12 +54,12 @@ def check_no_repeated_names(
     name = Counter(names).most_common(1)[0][0]
     second = names.index(name, names.index(name) + 1)
     raise file.error(
-        None if lines is None else lines[second],
         "Column names must be unique",
         f"{name!r} is repeated",
         "Add a header: this line looks like a row"
         if any(map(_NUMBER.fullmatch, names))
         else "Rename one of them",
+        line=None if lines is None else lines[second],
     )
 
 
@@ -75,7 +79,6 @@ def find_columns(
     unknown = [name for name in wanted if name not in place]
     if unknown:
         raise file.error(
-            None,
             f"Every name in {arg(option, ...)} must be a column",
             f"There is no column {unknown[0]!r}",
             f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
@@ -131,33 +134,31 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
     declaration = _DECLARATION.search(text)
     if declaration is not None:
         raise file.error(
-            text.count(b"\n", 0, declaration.start()) + 1,
             "A label file must be plain XML",
             "It has a document type or declares entities",
             "Remove the DOCTYPE; nothing was expanded",
+            line=text.count(b"\n", 0, declaration.start()) + 1,
         )
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as problem:
         raise file.error(
-            problem.position[0],
             "The label file must be well-formed XML",
             f"The parser reports: {problem}",
             f"Correct it, or name the labels with {arg('labels', ...)}",
+            line=problem.position[0],
         ) from problem
     except (LookupError, ValueError) as problem:
         raise file.error(
-            1,
             "The encoding of the label file is not readable",
             f"It declares another one ({problem})",
             'Save it as UTF-8, with encoding="utf-8" in its first line',
+            line=1,
         ) from problem
     labels = [one for one in root.iter() if re.split("[:}]", one.tag)[-1] == "label"]
     names = [label.get("name", "") for label in labels]
     if not all(label.get("name") is not None for label in labels):
-        raise file.error(
-            None, "Every label must have a name", "One has none", 'Write <label name="…"/>'
-        )
+        raise file.error("Every label must have a name", "One has none", 'Write <label name="…"/>')
     return _distinct(file, names)
 
 
@@ -178,7 +179,6 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
 def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
     if not names:
         raise file.error(
-            None,
             "The label file must name the labels",
             "It has no <label> element",
             f"Pass a Mulan label file, or name the labels with {arg('labels', ...)}",
@@ -186,7 +186,7 @@ def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
     repeated, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise file.error(
-            None, "Every label must be named once", f"{repeated!r} is repeated", "Remove one"
+            "Every label must be named once", f"{repeated!r} is repeated", "Remove one"
         )
     return tuple(names)
 
@@ -255,7 +255,6 @@ def _read_lists(
     names = sorted({name for column in lists for row in column for name in row})
     if not names:
         raise table.file.error(
-            None,
             f"With {arg('label_separator')}, label columns must hold lists of labels as text",
             f"There is no label in {show_names(table.names[j] for j in columns)}",
             "Check which columns are labels",
@@ -292,7 +291,6 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
     texts = table.categories[column]
     if texts is None or (texts and _present_code(texts, None) is not None):
         raise table.file.error(
-            None,
             f"With {arg('label_separator')}, label columns must hold text such as "
             f"'rock{separator}pop'",
             f"{table.names[column]!r} has numbers, or strings such as no and yes",
@@ -301,7 +299,6 @@ def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...
     other = find_list_separator(texts)
     if other is not None and not any(separator in text for text in texts):
         raise table.file.error(
-            None,
             f"{arg('label_separator', separator)} must occur between labels",
             f"{table.names[column]!r} does not have it, and has texts such as "
             f"{next(text for text in texts if other in text)!r}",
@@ -328,7 +325,7 @@ def _check_no_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiC
                 f"{arg('label_separator', ',')} for that"
             )
         if multi_class == "error":
-            raise table.file.error(None, "A label column must hold 0 and 1", found, cure)
+            raise table.file.error("A label column must hold 0 and 1", found, cure)
         warn_user(
             f"{found}, and {arg('multi_class', 'reduce')} makes each of {len(texts)} texts a "
             f"label. {cure}.",
@@ -371,7 +368,6 @@ def _check_unambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
     wrong = [table.names[column] for column in columns if BETWEEN in table.names[column]]
     if wrong:
         raise table.file.error(
-            None,
             f"The name of a label column must not contain {BETWEEN}",
             f"Got {wrong[0]!r}",
             f"Rename it, since labels of its values are called column{BETWEEN}value, or "
@@ -419,7 +415,6 @@ def _find_by_file(table: Table) -> Sequence[int]:
     if table.labels is not None:
         return table.labels
     raise table.file.error(
-        None,
         "The label columns are unknown",
         f"The file does not name them, and there is no {label_file.name} next to it",
         _HOW_TO,
@@ -441,7 +436,6 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
     found = [j for j, name in enumerate(table.names) if matches_pattern(name, pattern)]
     if not found:
         raise table.file.error(
-            None,
             f"No column matches {pattern!r}",
             f"Columns: {show_names(table.names)}",
             f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
@@ -463,7 +457,6 @@ def _find_by_name(
         columns = set(table.names)
         unknown = [name for name in names if name not in columns]
         raise table.file.error(
-            None,
             f"Every label in {source} must be a column",
             f"There is no column {unknown[0]!r}"
             if len(unknown) == 1
@@ -486,7 +479,6 @@ def _empty_unknown(
         first_is_unknown = 0 in numbers if values is None else values and kept[:1] != [0]
         if first_is_unknown and len(column) < table.cells.shape[0]:
             raise table.file.error(
-                None,
                 "The value that sparse rows leave out must not mean unknown",
                 f"Label {table.names[j]!r} leaves out {values[0] if values else 0}",
                 "Write dense rows, or make these cells empty",
@@ -507,7 +499,6 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     keep = np.flatnonzero(~rows_with_missing(table.cells[:, columns]))
     if not len(keep):
         raise table.file.error(
-            None,
             f"{arg('missing_labels', 'drop')} would drop all rows",
             "Every row has a missing label",
             f"Use {arg('missing_labels', 'negative')}, or leave columns out of the labels",
@@ -575,7 +566,6 @@ def _check_cells(
     name = table.names[columns[j]]
     missing = bool(np.isnan(value))
     raise table.file.error(
-        table.line(row),
         f"Label {name!r} must be 0 or 1",
         "A value is missing" if missing else f"Got {value:g}",
         "Correct the value, leave this column out of the labels, or "
@@ -585,6 +575,7 @@ def _check_cells(
             if missing
             else _cure_numbers(table, name, value)
         ),
+        line=table.line(row),
     )
 
 
@@ -631,14 +622,12 @@ def _unclear(
     shown = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
     if present is not None:
         return table.file.error(
-            None,
             f"{arg('present', ...)} must name one value of label {table.names[column]!r}",
             f"It names several of its values {{{shown}}}",
             "Name one value, or omit present and make one label per value, with "
             f"{arg('multi_class', 'reduce')}",
         )
     return table.file.error(
-        None,
         f"Label {table.names[column]!r} must have two values, such as 0 and 1, or NO and YES",
         f"Got {{{shown}}}",
         f"Choose the value that means the label is present, with {arg('present', ...)}, make one "

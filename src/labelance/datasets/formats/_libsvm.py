@@ -67,10 +67,10 @@ def read_libsvm(
         raise _find_mistake(file, rows) from None
     if n is not None and n != len(rows.lines):
         raise file.error(
-            1,
             f"The first line declares {n} rows",
             f"The file has {len(rows.lines)}",
             "Check that the file is complete, or correct the line",
+            line=1,
         )
     if first_feature is None:
         # LibSVM counts from one; a zero shows that this file does not.
@@ -135,10 +135,10 @@ def _find_mistake(file: TextFile, rows: _Rows) -> DataFileError:
         line = at
         break
     return file.error(
-        line,
         problem,
         f"Found {found.decode()!r}",
         "Correct the line, or check that this is LibSVM text",
+        line=line,
     )
 
 
@@ -159,10 +159,10 @@ def _matrix(
     wrong = np.flatnonzero((columns < 0) | (columns >= width))
     if wrong.size:
         raise file.error(
-            lines[np.searchsorted(ends, wrong[0], "right") - 1],
             f"{what.capitalize()} numbers must be from {first} to {width + first - 1}",
             "There is one outside this range",
             f"Pass first_{what} and n_{what}s as in this file",
+            line=lines[np.searchsorted(ends, wrong[0], "right") - 1],
         )
     matrix = csr_array((entries.values, columns, ends), shape=(len(lines), width))
     matrix.sort_indices()
@@ -170,10 +170,10 @@ def _matrix(
     twice = twice[~np.isin(twice + 1, ends)]
     if twice.size:
         raise file.error(
-            lines[np.searchsorted(ends, twice[0], "right") - 1],
             f"A row can have a {what} only once",
             f"{what.capitalize()} {matrix.indices[twice[0]] + first} is repeated",
             "Remove one of them",
+            line=lines[np.searchsorted(ends, twice[0], "right") - 1],
         )
     return matrix
 

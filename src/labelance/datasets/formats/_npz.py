@@ -37,7 +37,7 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
         raise
     except FileNotFoundError as problem:
         raise file.error(
-            None, "The file does not exist", "Nothing is at this path", "Check the path"
+            "The file does not exist", "Nothing is at this path", "Check the path"
         ) from problem
     except Exception as problem:
         # Damaged bytes can fail anywhere: in the archive, in an array, in what they make up.
@@ -90,7 +90,6 @@ class _Archive:
         labels = next((name for name in ("y", "Y") if name in names), None)
         if "X" not in names or labels is None:
             raise self.file.error(
-                None,
                 "An NPZ file must have the arrays X and y, or be written by labelance",
                 f"It has {', '.join(names[:5]) or 'no arrays'}",
                 "Write it with np.savez(file, X=X, y=y)",
@@ -100,13 +99,12 @@ class _Archive:
         except DataFileError:
             raise
         except LabelanceError as problem:
-            raise self.file.error(None, *problem.parts) from problem
+            raise self.file.error(*problem.parts) from problem
 
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)
         if X.ndim == 0:
             raise self.file.error(
-                None,
                 f"{name} must have rows and columns",
                 "It is a single number",
                 f"Save a table: np.savez(file, X=X, y=y) with {name}.ndim == 2",
@@ -156,7 +154,6 @@ def _read_array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def _not_ours(file: TextFile, problem: Exception) -> DataFileError:
     return file.error(
-        None,
         "This is not a complete NPZ file written by labelance",
         f"Reading it failed ({problem})",
         "Write it again with write_multilabel, or make a MultiLabelDataset from your own arrays",

@@ -84,7 +84,6 @@ def _reading(file: TextFile) -> Iterator[None]:
     except Exception as problem:
         # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
         raise file.error(
-            None,
             "This is not a complete Parquet file",
             f"Reading it failed ({_first_line(problem)})",
             "Check the path, or download or write it again",
@@ -291,7 +290,6 @@ _CURES = {"list": _LISTS, "larg": _LISTS, "time": _DATES, "date": _DATES, "dura"
 
 def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
     return file.error(
-        None,
         "Columns must hold numbers, booleans or strings",
         f"{name!r} is of type {kind}",
         f"Drop it with {arg('ignore', [name])}, or convert it{_CURES.get(str(kind)[:4], '')}",

@@ -219,7 +219,6 @@ def read_mldr(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
         columns = [_read_column(column) for column in frame.value]
     except (AttributeError, LookupError, TypeError, ValueError) as problem:
         raise file.error(
-            None,
             "A file of R objects must hold one mldr object",
             f"It holds {', '.join(objects) or 'nothing'}",
             "Make one in R with mldr_from_dataframe(frame, labelIndices), and save() it alone",

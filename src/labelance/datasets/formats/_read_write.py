@@ -19,12 +19,6 @@ from labelance._utils._files import replace_when_done
 from labelance._utils._messages import warn_user
 from labelance.datasets._dataset import MultiLabelDataset, find_texts, leave_out
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
-from labelance.datasets.formats._compression import (
-    compress,
-    find_codec,
-    is_compressed,
-    strip_suffix,
-)
 from labelance.datasets.formats._csv import check_no_decimal_commas, read_csv, write_csv
 from labelance.datasets.formats._labels import (
     Labels,
@@ -42,7 +36,14 @@ from labelance.datasets.formats._libsvm import read_libsvm, write_libsvm
 from labelance.datasets.formats._npz import read_npz, write_npz
 from labelance.datasets.formats._parquet import read_parquet, write_parquet
 from labelance.datasets.formats._rda import read_mldr
-from labelance.datasets.formats._text_file import TextFile, find_budget
+from labelance.datasets.formats._text_file import (
+    TextFile,
+    compress,
+    find_budget,
+    find_codec,
+    is_compressed,
+    strip_suffix,
+)
 from labelance.exceptions import DataFileError, InputError, LabelanceWarning, arg
 
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]

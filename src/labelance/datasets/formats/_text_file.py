@@ -1,8 +1,14 @@
-"""Text files: what they hold, compressed or not, within a limit of size; cells as text."""
+"""Text files: what they hold, compressed or not, within a limit of size; cells as text.
+
+What a file is packed with follows from its first bytes when it is read, and by its name when it is
+written. Python's own modules unpack all but Zstandard, for which pyarrow does.
+"""
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import gzip
 import lzma
 import os
 import re
@@ -17,9 +23,61 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from labelance._arrays._containers import to_dense
+from labelance._utils._messages import optional_import
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._compression import find_codec, unpack
 from labelance.exceptions import DataFileError, InputError, arg
+
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
+# The first letters of bzip2 may be those of a text; a level, and a block or the end, follow them.
+_MAGICS = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bzip2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "Zstandard": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether the name of a file ends like that of a compressed one."""
+    return path.suffix.lower() in _SUFFIXES
+
+
+def strip_suffix(path: Path) -> Path:
+    """Return the name that a file has when it is unpacked."""
+    return path.with_suffix("") if is_compressed(path) else path
+
+
+def find_codec(head: bytes) -> str | None:
+    """Return what a file that begins with these bytes is compressed with, if it is."""
+    return next((name for name, magic in _MAGICS.items() if magic.match(head)), None)
+
+
+def _unpack(name: str, stream: BinaryIO) -> Any:
+    """Return a file to read what an open one holds."""
+    if name == "Zstandard":
+        pyarrow = _import_pyarrow("Reading")
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
+    openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    return openers[name](stream)
+
+
+def compress(path: Path, out: BinaryIO) -> Any:
+    """Return the file to write to, so that ``out`` gets it compressed as the name of ``path`` says.
+
+    Neither name nor time goes in, so that the same data gives the same bytes.
+    """
+    name = _SUFFIXES.get(path.suffix.lower())
+    if name == "gzip":
+        return gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6)
+    if name == "Zstandard":
+        pyarrow = _import_pyarrow("Writing")
+        return pyarrow.CompressedOutputStream(pyarrow.PythonFile(out, "w"), "zstd")
+    return bz2.open(out, "wb") if name == "bzip2" else lzma.open(out, "wb")
+
+
+def _import_pyarrow(verb: str) -> Any:
+    return optional_import("pyarrow", extra="data", purpose=f"{verb} Zstandard (.zst) files")
+
 
 # By default this much in any case, and this many times the size of the file.
 DEFAULT_BUDGET = 1 << 30
@@ -98,14 +156,11 @@ class TextFile:
                 "Try 'utf-8', 'latin-1' or 'cp1252'",
             )
         if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
-            raise self.error(
-                None,
-                "A data file must be a regular file",
-                "This is a pipe or a device",
-                "Write its content to a file first",
-            )
+            raise self.error("A data file must be a regular file", "This is a pipe or a device")
 
-    def error(self, line: int | None, problem: str, found: str, cure: str) -> DataFileError:
+    def error(
+        self, problem: str, found: str, cure: str = "", *, line: int | None = None
+    ) -> DataFileError:
         """Make the error that names this file and the line."""
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
         return DataFileError(f"{where}: {problem}", found, cure)
@@ -117,7 +172,6 @@ class TextFile:
 
     def _too_large(self, found: str) -> DataFileError:
         return self.error(
-            None,
             f"The content of the file exceeds {arg('max_size', format_amount(self.max_size))}",
             found,
             f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}",
@@ -128,35 +182,33 @@ class TextFile:
         try:
             stream = self.path.open("rb")
         except OSError as problem:
-            raise self.error(
-                None, "The file cannot be opened", str(problem.strerror), "Check the path"
-            ) from problem
+            why = str(problem.strerror)
+            raise self.error("The file cannot be opened", why, "Check the path") from problem
         with stream:
             name = find_codec(stream.read(16))
             stream.seek(0)
             if name is not None:
-                return self._unpack(name, stream)
+                return self._read_packed(name, stream)
             self.require(self.path.stat().st_size)
             return stream.read()
 
-    def _unpack(self, name: str, stream: BinaryIO) -> bytes:
-        chunks, size = [], 0
+    def _read_packed(self, name: str, stream: BinaryIO) -> bytes:
+        content = bytearray()
         try:
-            with unpack(name, stream) as unpacked:
+            with _unpack(name, stream) as unpacked:
                 while chunk := unpacked.read1(READ_SIZE):
-                    size += len(chunk)
+                    content += chunk
                     # A few kilobytes can stand for gigabytes.
-                    if size > self.max_size:
+                    if len(content) > self.max_size:
                         raise self._too_large("It is larger when unzipped")
-                    chunks.append(chunk)
         except (zlib.error, lzma.LZMAError, OSError, EOFError) as problem:
             raise self.error(
-                1 + sum(chunk.count(b"\n") for chunk in chunks),
                 f"This is not a complete {name} file",
                 f"It is damaged or ends in the middle ({problem})",
                 "Download or copy it again",
+                line=1 + content.count(b"\n"),
             ) from problem
-        return b"".join(chunks)
+        return bytes(content)
 
     def read(self) -> bytes:
         r"""Return the text as UTF-8 in which ``\n`` ends every line, the last one, too."""
@@ -165,10 +217,10 @@ class TextFile:
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\0" in text:
             raise self.error(
-                text.count(b"\n", 0, text.index(b"\0")) + 1,
                 "A data file must be text",
                 "It has a zero byte, like a binary file or UTF-16",
                 "Check the path, or save it as UTF-8 text",
+                line=text.count(b"\n", 0, text.index(b"\0")) + 1,
             )
         if not text.isascii():
             text = self._encode(text)
@@ -180,10 +232,10 @@ class TextFile:
             decoded = text.decode(self.encoding)
         except UnicodeDecodeError as problem:
             raise self.error(
-                text.count(b"\n", 0, problem.start) + 1,
                 f"The file is not text in {self.encoding}",
                 f"Found the byte 0x{text[problem.start]:02x}",
                 f"Pass the encoding of the file, such as {arg('encoding', 'cp1252')}",
+                line=text.count(b"\n", 0, problem.start) + 1,
             ) from problem
         return text if codecs.lookup(self.encoding).name == "utf-8" else decoded.encode()
 
