@@ -208,11 +208,7 @@ class Source:
         from labelance.datasets.formats._read_write import find_format
 
         if self.data == STREAM and self.format is None:
-            raise InputError(
-                "Standard input needs --format",
-                "It has no file extension that names the format",
-                "Add --format, for example --format csv",
-            )
+            raise InputError("Standard input needs --format, such as --format csv", "Got none")
         if self.data != STREAM and not os.path.isfile(self.data):
             return "arff"
         return find_format(Path(self.data), self.format)
@@ -220,9 +216,7 @@ class Source:
     def _read(self) -> MultiLabelDataset:
         if self.protocol:
             raise InputError(
-                "--protocol works with datasets of the catalogue only",
-                f"{self.data} is a file",
-                "Remove it, or use labelance.datasets.apply_protocol in Python",
+                "--protocol works with datasets of the catalogue only", f"{self.data} is a file"
             )
         if self.data != STREAM:
             _check_fits_memory(self.data, self.find_format())
@@ -246,7 +240,6 @@ class Source:
                 raise InputError(
                     f"--{name.replace('_', '-')} describes how a file is read",
                     f"{self.data} is a dataset of the catalogue",
-                    f"Remove --{name.replace('_', '-')}",
                 )
 
     def _unknown(self, catalogue: dict[str, str]) -> InputError:
@@ -456,9 +449,7 @@ def keep_files(path: Path, force: bool) -> None:
     taken = any(path.iterdir()) if path.is_dir() else path.exists()
     if taken and not force:
         raise InputError(
-            f"{path} already exists",
-            "Existing files are kept",
-            "Use --force to overwrite it, or choose another name",
+            f"{path} already exists", "Existing files are kept", "Use --force to overwrite it"
         )
 
 

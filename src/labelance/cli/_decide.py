@@ -276,19 +276,18 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
         raise InputError(
             f"{batch[0]} decides all rows of a file at once, from probabilities alone",
             "Got --truth, too",
-            "Remove --truth, and pass the file to decide as SCORES; or add --calibrate",
+            "Remove --truth, or add --calibrate",
         )
     if batch and request.per_row is not None and request.objective != "balanced_accuracy":
         raise InputError(
             f"--per-row together with {batch[0]} needs --objective balanced_accuracy",
             f"Got {request.objective or 'f1'}",
-            "Add --objective balanced_accuracy, or remove one budget",
         )
     if thresholds is not None:
         raise InputError(
             "--thresholds does not work with a budget",
             "A budget has no thresholds",
-            "Remove --thresholds; --json has counts",
+            "--json has counts",
         )
 
 

@@ -164,11 +164,7 @@ def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
     try:
         shares = tuple(int(s) if s.strip().isdigit() else float(s) for s in sizes.split(","))
     except ValueError:
-        raise InputError(
-            "--sizes must be numbers separated by commas",
-            f"Got {sizes!r}",
-            "Try --sizes 0.6,0.2,0.2",
-        ) from None
+        raise InputError("--sizes must be numbers such as 0.6,0.2,0.2", f"Got {sizes!r}") from None
     files = [Path(name.strip()) for name in output.split(",")]
     if Path(STREAM) in files:
         raise InputError("The parts of a split must go to files", "-o is -, standard output")

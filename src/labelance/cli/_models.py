@@ -223,7 +223,7 @@ def _make_encoder(rows: Rows) -> list[Any]:
         raise InputError(
             "Only the default learner reads columns of vectors",
             f"{by_kind['embedding'][0]!r} holds vectors",
-            "Remove --learner, or leave the column out with --ignore",
+            "Remove --learner",
         )
     texts = {name: choose_vectorizer(rows.X[name]) for name in by_kind.get("text", ())}
     # Texts that are all equal, or share no term.

@@ -172,9 +172,7 @@ def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
         name, equals, text = setting.partition("=")
         if not equals:
             raise InputError(
-                "--set needs name=value",
-                f"{setting!r} has no value",
-                "Write for example --set k_neighbors=7",
+                "--set needs name=value, such as k_neighbors=7", f"{setting!r} has no value"
             )
         if name not in names:
             raise unknown_name("parameter", name, names, kind.__name__)
@@ -226,11 +224,7 @@ def _resample_on(sampler: Any, dataset: MultiLabelDataset, device: str) -> tuple
     from labelance._arrays._torch import to_host
 
     if dataset.is_sparse:
-        raise InputError(
-            "--device needs dense features",
-            "The features of this file are sparse",
-            "Remove --device to compute on the CPU",
-        )
+        raise InputError("--device needs dense features", "The features of this file are sparse")
     torch = optional_import("torch", extra="gpu", purpose="--device")
     Y = sp.coo_array(dataset.Y)
     y = torch.zeros(Y.shape, dtype=torch.bool, device=device)

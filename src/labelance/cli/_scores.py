@@ -173,7 +173,7 @@ def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]
     if kind != "npz" and rows.ids is not None and rows.id_name in names:
         raise InputError(
             "Ids and labels must have different names in a table",
-            f"A label and the column of ids are called {rows.id_name!r}",
+            f"A label and the ids are called {rows.id_name!r}",
             "Rename the label, or write NPZ",
         )
     with replace_when_done(path) as temporary:
@@ -365,7 +365,7 @@ def _check_header(path: Path, names: tuple[str, ...]) -> None:
         raise InputError(
             "The first line must hold the names of the labels",
             f"{path} starts with the numbers {show_names(names, 3)}",
-            "Add a header line with one name per label",
+            "Add a header line",
         )
 
 
@@ -495,7 +495,6 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
         raise InputError(
             f"Every label of {path} must be 0 and 1, or true and false",
             f"{table.names[column]!r} has {values[words.index(None)]!r}",
-            "Write 1 if a row has the label, and 0 if not",
         )
     return np.array([*words, np.nan])[np.where(np.isnan(cells), len(words), cells).astype(int)]
 

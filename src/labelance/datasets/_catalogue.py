@@ -409,8 +409,8 @@ def _check_made(info: DatasetInfo, arff: bytes, xml: bytes) -> None:
     if made != (info.sha256_arff, info.sha256_xml):
         raise DownloadError(
             f"The files of {info.name} do not match the registered checksums",
-            "The files converted from the published ones differ",
-            "Please report this bug in labelance",
+            "The converted files differ",
+            "Please report this",
         )
 
 

@@ -80,8 +80,7 @@ class MultiLabelDataset:
         if values.shape[0] != Y.shape[0]:
             raise InputError(
                 "values and Y must have the same number of rows",
-                f"values has {values.shape[0]} rows, and Y has {Y.shape[0]}",
-                "Pass values and Y of the same samples",
+                f"They have {values.shape[0]} rows, and Y has {Y.shape[0]}",
             )
         categories = _clean_categories(self.categories, values.shape[1])
         nominal = np.fromiter(map(is_not, categories, repeat(None)), bool, len(categories))
@@ -265,11 +264,7 @@ def _clean_labels(Y: Any) -> csr_array:
     sparse = csr_array(Y if issparse(Y) else np.atleast_2d(np.asarray(Y)))
     unknown = np.isnan(sparse.data) if sparse.dtype.kind == "f" else np.zeros(1, dtype=bool)
     if not (np.isin(sparse.data, (0, 1)) | unknown).all():
-        raise LabelFormatError(
-            "Y must be a table of zeros and ones",
-            "It has other values",
-            "Pass one column per label, with 1 if a row has the label",
-        )
+        raise LabelFormatError("Y must be a table of zeros and ones", "It has other values")
     if unknown.any():
         return _canonical(sparse, shared=True)
     cells = (sparse.data != 0).astype(label_dtype(sparse.shape[1]))
@@ -293,9 +288,7 @@ def _clean_names(what: str, names: Any, prefix: str, count: int) -> tuple[str, .
     names = tuple(map(str, names))
     if len(names) != count:
         raise InputError(
-            f"Every {what} needs a name",
-            f"Got {len(names)} names for {count} columns",
-            f"Pass {count} {what} names",
+            f"Every {what} needs a name", f"Got {len(names)} names for {count} columns"
         )
     return names
 
@@ -307,7 +300,6 @@ def _clean_categories(categories: Any, count: int) -> Categories:
         raise InputError(
             "categories must have one entry per feature",
             f"It has {len(categories)} for {count} features",
-            "Pass None for every numeric feature",
         )
     if set(map(type, categories)) <= {type(None)}:
         return tuple(categories)  # tens of thousands of numbers, in no time
@@ -320,7 +312,6 @@ def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
         raise InputError(
             "categorical_features must be True exactly where categories has values",
             "The two differ",
-            "Omit categorical_features, or pass the categories of every categorical feature",
         )
     return mask
 

@@ -107,7 +107,6 @@ class MultiClassReduction(MarksVersion, BaseEstimator):
                 raise InputError(
                     "The labels of a target must be in adjacent columns",
                     f"The labels of {target!r} are not",
-                    "Pass the names in the order of the columns of y",
                 )
             found.setdefault(target, []).extend([value] if between else [])
             last = target
@@ -145,7 +144,6 @@ class MultiClassReduction(MarksVersion, BaseEstimator):
             raise InputError(
                 f"MultiClassReduction was fitted to {len(self.classes_)} targets",
                 f"Got {len(columns)}",
-                "Pass the same columns as in fit",
             )
         if _are_given(names) and _are_given(self.target_names_):
             _check_no_other_targets(names, self.target_names_)
@@ -222,9 +220,9 @@ def _open_targets(y: Any) -> tuple[list[Any], list[NDArray[Any]]]:
 def _check_table(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or 0 in shape:
         raise LabelFormatError(
-            "y of MultiClassReduction must have two dimensions, rows and targets",
-            f"Got an array of shape {shape}",
-            "Use y.reshape(-1, 1) for a single target",
+            "y must have two dimensions, rows and targets",
+            f"Got shape {shape}",
+            "Use y.reshape(-1, 1)",
         )
 
 
@@ -238,7 +236,6 @@ def _check_no_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None
         raise InputError(
             f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
             f"Got {', '.join(map(str, names[:5]))}",
-            "Pass the same columns in the same order",
         )
 
 
@@ -247,17 +244,13 @@ def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:
     missing = np.array([value is None or value != value for value in column])
     if missing.any():
         raise LabelFormatError(
-            "MultiClassReduction needs a class for every row and target",
-            f"{name!r} has no class in {missing.sum()} rows",
-            "Drop these rows, or give them a class of their own",
+            "Every row and target needs a class", f"{name!r} has no class in {missing.sum()} rows"
         )
     try:
         return np.array(sorted(set(column.tolist())))
     except TypeError as error:
         raise LabelFormatError(
-            "The classes of a target must be all numbers or all strings",
-            f"{name!r} has both",
-            "Convert them to strings: y.astype(str)",
+            "The classes of a target must be all numbers or all strings", f"{name!r} has both"
         ) from error
 
 
@@ -267,7 +260,6 @@ def _check_no_new_classes(name: Any, column: NDArray[Any], classes: NDArray[Any]
         raise LabelFormatError(
             f"Target {name!r} has classes that fit did not see",
             f"Got {', '.join(sorted(map(str, new))[:5])}",
-            "Fit on all rows, or on rows of every class",
         )
 
 
@@ -276,7 +268,5 @@ def _check_unambiguous(names: Sequence[Any]) -> None:
     wrong = [name for name in names if BETWEEN in str(name)]
     if wrong:
         raise InputError(
-            f"The name of a target must not contain {BETWEEN}",
-            f"Got the target {wrong[0]!r}",
-            f"Rename it: labels are called target{BETWEEN}class",
+            f"The name of a target must not contain {BETWEEN}", f"Got the target {wrong[0]!r}"
         )

@@ -62,11 +62,7 @@ def apply_protocol(
     (('x2', 'x3'), ('y0',))
     """
     if protocol != "paper":
-        raise InputError(
-            f"{arg('protocol')} must be 'paper'",
-            f"Got {protocol!r}",
-            f"Use {arg('protocol', 'paper')}",
-        )
+        raise InputError(f"{arg('protocol')} must be 'paper'", f"Got {protocol!r}")
     if feature_share is None:
         known = REGISTRY.get(dataset.name)
         feature_share = known.feature_share if known else 1.0
@@ -126,7 +122,6 @@ def keep_frequent_features(
         raise InputError(
             f"share must be in (0, 1] and keep at least one of {n_features} features",
             f"Got share={share}",
-            f"Use at least {1 / n_features:.3g}",
         )
     zero = np.zeros(n_features) if zero_values is None else np.asarray(zero_values, dtype=float)
     count = _count_sparse(csr_array(X), zero) if sparse else (X != zero).sum(axis=0)

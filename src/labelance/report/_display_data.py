@@ -192,9 +192,8 @@ class MinorityTypesDisplay(Display):
         """Draw the types of a profile that has searched neighbors."""
         if profile.type_counts is None or profile.n_neighbors is None:
             raise InputError(
-                f"{cls.__name__} needs a profile with the types of minority cells",
-                "This profile has none",
-                "Make it with X and a number of neighbors: profile(X, y, n_neighbors=5)",
+                f"{cls.__name__} needs a profile with types: profile(X, y, n_neighbors=5)",
+                "Got none",
             )
         display = cls(
             type_counts=profile.type_counts,

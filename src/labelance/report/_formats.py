@@ -208,6 +208,5 @@ def _kind(path: Path, format: Format | None) -> Format:
         raise InputError(
             "The path of a report must end in .html, .md, .tex or .csv, or have no extension",
             f"Got {path.name!r} with format={format!r}",
-            'Rename it, or pass format="html", "markdown", "latex" or "csv"',
         )
     return kind

@@ -109,14 +109,11 @@ def _with_columns(results: Any) -> Any:
         raise InputError(
             "results must be a pandas.DataFrame with one row per cell",
             f"Got a {type(results).__name__}",
-            "Get it from labelance.study.read_results, or read it with pandas.read_csv",
         )
     missing = [column for column in CELL if column not in results]
     if missing:
         raise InputError(
-            f"results must have the columns {', '.join(CELL)}",
-            f"Missing: {', '.join(missing)}",
-            "Rename the columns, or get the frame from labelance.study.read_results",
+            f"results must have the columns {', '.join(CELL)}", f"Missing: {', '.join(missing)}"
         )
     cells = results.reset_index(drop=True)
     for column, usual in (("status", "done"), ("config", ""), ("error", "")):
@@ -143,7 +140,6 @@ def _one_config(cells: Any, config: str | None) -> Any:
         raise InputError(
             "A table can show results of one configuration only",
             f"The results have {len(found)}: {', '.join(name or '(none)' for name in found)}",
-            "Choose one with config=, or make one report per configuration",
         )
     return cells
 
@@ -155,7 +151,6 @@ def _check_no_repeated(cells: Any) -> None:
         raise InputError(
             "results must have one row per cell",
             f"{repeated.sum()} of {len(cells)} rows repeat a cell; the first is ({first})",
-            "Keep one row per cell; 'labelance study merge' does this for stores",
         )
 
 

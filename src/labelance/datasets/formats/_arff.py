@@ -145,7 +145,6 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
     raise file.error(
         "The type of an attribute must be numeric, real, integer, string, date or {value, value}",
         f"{name!r} is of type {shorten(spec.strip(), 40)!r}",
-        "Correct the type",
         line=number,
     )
 
@@ -167,10 +166,7 @@ def _parse_values(file: TextFile, number: int, name: str, spec: str) -> tuple[st
         )
     if len(set(values)) < len(values):
         raise file.error(
-            f"The values of {name!r} must be distinct",
-            "A value is repeated",
-            "Remove one of them",
-            line=number,
+            f"The values of {name!r} must be distinct", "A value is repeated", line=number
         )
     return tuple(values)
 

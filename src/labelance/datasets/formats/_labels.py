@@ -481,7 +481,7 @@ def _empty_unknown(
             raise table.file.error(
                 "The value that sparse rows leave out must not mean unknown",
                 f"Label {table.names[j]!r} leaves out {values[0] if values else 0}",
-                "Write dense rows, or make these cells empty",
+                "Write dense rows",
             )
         if values is None:
             column[np.isin(column, numbers)] = np.nan

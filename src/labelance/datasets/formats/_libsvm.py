@@ -172,7 +172,6 @@ def _matrix(
         raise file.error(
             f"A row can have a {what} only once",
             f"{what.capitalize()} {matrix.indices[twice[0]] + first} is repeated",
-            "Remove one of them",
             line=lines[np.searchsorted(ends, twice[0], "right") - 1],
         )
     return matrix

@@ -86,7 +86,7 @@ def _reading(file: TextFile) -> Iterator[None]:
         raise file.error(
             "This is not a complete Parquet file",
             f"Reading it failed ({_first_line(problem)})",
-            "Check the path, or download or write it again",
+            "Check the path",
         ) from problem
 
 

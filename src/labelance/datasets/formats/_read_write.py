@@ -357,14 +357,11 @@ def _check_policies(options: dict[str, Any]) -> None:
             raise InputError(
                 f"{arg(name)} must be one of {', '.join(map(repr, known))}",
                 f"Got {options[name]!r}",
-                "Choose one of these",
             )
     unknown = list_names(options.get("unknown", ""))
     if not unknown or not all(isinstance(value, str) for value in unknown):
         raise InputError(
-            f"{arg('unknown')} must be text, or several texts",
-            f"Got {options['unknown']!r}",
-            f"Write the value as in the file, such as {arg('unknown', '-1')}",
+            f"{arg('unknown')} must be text, or several texts", f"Got {options['unknown']!r}"
         )
     named = list_names(options.get("labels"))
     both = [name for name in list_names(options.get("ignore")) if name in named]
@@ -381,7 +378,6 @@ def _check_policies(options: dict[str, Any]) -> None:
         raise InputError(
             f"{arg('label_separator')} must be the text between labels, such as ';'",
             f"Got {separator!r}",
-            "Pass the separator of the file",
         )
     other = next((name for name in ("present", "multi_class") if name in options), None)
     if other is not None:
@@ -457,9 +453,7 @@ def write_multilabel(
     kind = find_format(path, format)
     if kind not in _WRITERS:
         raise InputError(
-            "R files can be read, not written",
-            f"Got {path.name!r}",
-            "Write ARFF, which mldr reads with mldr(name)",
+            "R files can be read, not written", f"Got {path.name!r}", "Write ARFF, which mldr reads"
         )
     dataset = data if isinstance(data, MultiLabelDataset) else MultiLabelDataset.from_data(*data)
     _check(dataset, kind)
@@ -476,9 +470,7 @@ def write_multilabel(
                     other.write_bytes(label_file_bytes(dataset.label_names))
     except UnicodeEncodeError as problem:
         raise InputError(
-            "Names and values must be text that UTF-8 can encode",
-            f"Got {problem.object!r}",
-            "Rename it",
+            "Names and values must be text that UTF-8 can encode", f"Got {problem.object!r}"
         ) from problem
     return path
 
@@ -499,14 +491,12 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
         raise InputError(
             "LibSVM has no place for unknown labels",
             f"{np.count_nonzero(np.isnan(data.Y.data))} cells of y are unknown",
-            "Write ARFF, CSV, Parquet or NPZ, which have a place for them",
+            "Write ARFF, CSV, Parquet or NPZ",
         )
     name, times = Counter((*data.feature_names, *data.label_names)).most_common(1)[0]
     if times > 1 and kind not in ("npz", "libsvm"):
         raise InputError(
-            "Column names of a file must be unique",
-            f"{times} columns are called {name!r}",
-            "Rename the features or the labels, or write NPZ",
+            "Column names of a file must be unique", f"{times} columns are called {name!r}"
         )
     X: Any = data.values
     columns, values = stored_columns(X), stored_values(X)
@@ -517,7 +507,6 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
         raise InputError(
             "A categorical feature must hold the codes 0, 1, … of its categories",
             "X has other values in one",
-            "Correct X or categories",
         )
 
 

@@ -99,16 +99,10 @@ def make_figure1(
     array([60, 30, 90])
     """
     if variant not in _CLOUDS:
-        raise InputError(
-            "variant of make_figure1 must be 'a' or 'b'",
-            f"Got {variant!r}",
-            "Choose one of the two",
-        )
+        raise InputError("variant of make_figure1 must be 'a' or 'b'", f"Got {variant!r}")
     if n_samples < 2 * len(SHARES):
         raise InputError(
-            f"n_samples of make_figure1 must be at least {2 * len(SHARES)}",
-            f"Got {n_samples}",
-            "Raise n_samples",
+            f"n_samples of make_figure1 must be at least {2 * len(SHARES)}", f"Got {n_samples}"
         )
     check_fits_memory(n_samples, 16, caller="make_figure1", cure="Make fewer points")
     rng = as_generator(random_state)

@@ -59,7 +59,6 @@ def _from_ratios(
         raise InputError(
             "One ratio per label already determines the cardinality",
             f"Got cardinality={cardinality}, too",
-            "Omit cardinality, or pass imbalance as one number",
         )
     if ratio.shape != (n_labels,) or not (np.isfinite(ratio) & (ratio > 0)).all():
         raise InputError(
@@ -129,7 +128,6 @@ def _fall(
         raise InputError(
             "This mean imbalance ratio needs labels of more unequal frequencies",
             f"{n_labels} labels cannot be so unequal",
-            "Raise n_labels, or omit imbalance or cardinality",
         )
     return curve(brentq(miss, 0.0, steepest))
 
@@ -141,11 +139,7 @@ def _mean_ratio(share: NDArray[np.float64]) -> float:
 
 def _at_least(what: str, value: float, least: float, reason: str) -> None:
     if not value >= least * (1 - 1e-9):
-        raise InputError(
-            f"{what} must be at least {least:.4g} here ({reason})",
-            f"Got {value:g}",
-            f"Raise {what}",
-        )
+        raise InputError(f"{what} must be at least {least:.4g} here ({reason})", f"Got {value:g}")
 
 
 Features: TypeAlias = NDArray[np.float64] | csr_array
@@ -277,11 +271,7 @@ def _check_ranges(**ranges: tuple[float, float, float]) -> None:
     """Refuse a parameter outside its range; each comes as its value, the least and the most."""
     for name, (value, least, most) in ranges.items():
         if not least <= value <= most:
-            raise InputError(
-                f"{name} must be between {least:g} and {most:g} here",
-                f"Got {value}",
-                f"Change {name}",
-            )
+            raise InputError(f"{name} must be between {least:g} and {most:g} here", f"Got {value}")
 
 
 def _split_minority(
@@ -306,16 +296,13 @@ def _check_shares(type_shares: Sequence[float], k: int) -> NDArray[np.float64]:
     shares = np.asarray(type_shares, dtype=float)
     if shares.shape != (4,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-6:
         raise InputError(
-            "type_shares must be four shares (SF, BD, RR, OT) that sum to 1",
-            f"Got {type_shares}",
-            "Pass four numbers, or None",
+            "type_shares must be four shares (SF, BD, RR, OT) that sum to 1", f"Got {type_shares}"
         )
     for name, share, sizes in zip(("SF", "BD", "RR", "OT"), shares, sizes_by_type(k)):
         if share and not len(sizes):
             raise InputError(
                 f"type_shares asks for a share of {share:g} of {name} cells",
                 f"With k_neighbors={k} no cell can be {name}",
-                "Raise k_neighbors or set this share to 0",
             )
     return shares
 
