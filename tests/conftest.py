@@ -39,7 +39,7 @@ def pytest_configure() -> None:
             pytest.exit(f"{source.name} of {source.parent} is not built: python tools/build.py", 4)
 
 
-def _skip_missing(source, folder, *, by_hand):
+def _skip_missing(source, *, by_hand):
     """Stand in for a download: tests are offline, and skip what is not on this machine."""
     pytest.skip(
         f"{source.path} is not at hand; set LABELANCE_DATA to a folder that has the dataset"

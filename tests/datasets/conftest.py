@@ -38,7 +38,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
-        self.requests: list[tuple[str, str | None]] = []
+        self.requests: list[str] = []
         self.visits: defaultdict[str, int] = defaultdict(int)
 
     def address(self, manner: str, name: str) -> str:
@@ -54,8 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         manner, name = self.path.strip("/").split("/", 1)
-        asked = self.headers.get("Range")
-        self.server.requests.append((manner, asked))
+        self.server.requests.append(manner)
         self.server.visits[self.path] += 1
         content = self.server.files.get(name)
         visit = self.server.visits[self.path]
@@ -65,26 +64,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(503, b"")
         elif manner == "wrong":
             self._answer(200, content.replace(b"1.5", b"9.9")[:-1] + b"!")
-        elif manner == "cut" or (manner == "cut-once" and visit == 1):
-            self._range(content, asked, cut=True)
-        elif manner == "no-range":
-            self._answer(200, content)
         else:
-            self._range(content, asked)
+            self._answer(200, content, cut=manner == "cut" or (manner == "cut-once" and visit == 1))
 
-    def _range(self, content: bytes, asked: str | None, cut: bool = False) -> None:
-        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
-        if start >= len(content) > 0:
-            self._answer(416, b"")
-            return
-        headers = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
-        self._answer(206 if asked else 200, content[start:], headers if asked else {}, cut)
-
-    def _answer(self, status, content, headers=None, cut=False) -> None:
+    def _answer(self, status, content, cut=False) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content[: len(content) // 2] if cut else content)
         self.close_connection = cut

@@ -241,11 +241,8 @@ def _make_encoder(rows: Rows) -> list[Any]:
 
 def _label_table(dataset: MultiLabelDataset) -> Any:
     """Return labels as a frame, so that the model knows their names."""
-    return dataset.to_frame()[1] if not dataset.is_sparse else _dense_labels(dataset)
+    import pandas
 
-
-def _dense_labels(dataset: MultiLabelDataset) -> Any:
-    pandas = optional_import("pandas", extra="data", purpose="labelance fit")
     return pandas.DataFrame(dataset.Y.toarray(), columns=list(dataset.label_names))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import labelance
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import did_you_mean, optional_import, show_names, unknown_name
+from labelance._utils._messages import did_you_mean, show_names, unknown_name
 from labelance.cli._console import errors, say
 from labelance.cli._data import check_is_file
 from labelance.exceptions import DataFileError, InputError
@@ -192,7 +192,8 @@ def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]
 
 
 def _make_frame(y: Any, rows: LabelColumns, names: Sequence[str]) -> Any:
-    pandas = optional_import("pandas", extra="data", purpose="Writing tables")
+    import pandas
+
     y = y if isinstance(y, np.ndarray) else y.toarray()
     frame = pandas.DataFrame(_narrow(y), columns=list(names))
     if rows.ids is not None:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
-from labelance._utils._messages import optional_import
 from labelance.cli._console import App, long_work, print_json, print_table, say
 from labelance.cli._data import ForceOption, JsonOption, keep_files, option, split_names
 from labelance.cli._study_run import PlanArgument, find_classes_here, names_option, run
@@ -130,8 +129,9 @@ def _write_report(
     results: Path, output: Path, *, title: str | None, study: str | None, compare: str
 ) -> Path:
     """Write the report of a store or an exported folder; return where it is."""
+    import pandas
+
     found = labelance.study.import_results(results, study=study)
-    pandas = optional_import("pandas", extra="data", purpose="A report")
     methods, learners = (
         [one.name for one in parts] for parts in (found.study.methods, found.study.learners)
     )

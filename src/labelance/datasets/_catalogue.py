@@ -87,7 +87,8 @@ class DatasetTable(tuple[DatasetInfo, ...]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas frame, one row for each dataset."""
-        pandas = optional_import("pandas", extra="data", purpose="A table of datasets as a frame")
+        import pandas
+
         columns = list(DatasetInfo.__dataclass_fields__)[1:10]
         records = [[getattr(info, column) for column in columns] for info in self]
         names = pandas.Index([info.name for info in self], name="name")
@@ -314,8 +315,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     Raises
     ------
     DownloadError
-        If no mirror gives a file with the right checksum. What a broken transfer has brought
-        is kept, and the next call continues from there.
+        If no mirror gives a file with the right checksum.
     """
     info = find_entry(name)
     here = None if force and info.sources else _find_files(info, data_home)
@@ -325,7 +325,7 @@ def fetch_dataset(name: str, *, data_home: Folder = None, force: bool = False) -
     from labelance.datasets._download import download, make_files
 
     folder = get_data_home(data_home)
-    contents = [download(source, folder, by_hand=_by_hand(info, folder)) for source in info.sources]
+    contents = [download(source, by_hand=_by_hand(info, folder)) for source in info.sources]
     arff, xml = make_files(info, contents)
     _check_made(info, arff, xml)
     files = DatasetFiles(folder / f"{info.name}.arff.gz", folder / f"{info.name}.xml")

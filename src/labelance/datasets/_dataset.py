@@ -17,7 +17,7 @@ from labelance._arrays._cells import have_same_bits, label_dtype
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import check_structure, narrow_indices
 from labelance._arrays._words import Words, find_kind, is_free_text
-from labelance._utils._messages import optional_import, shorten
+from labelance._utils._messages import shorten
 from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError, LabelFormatError
 
@@ -316,10 +316,6 @@ def _clean_mask(mask: Any, nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return mask
 
 
-def _import_pandas() -> Any:
-    return optional_import("pandas", extra="data", purpose="Turning a dataset into frames")
-
-
 def find_texts(data: MultiLabelDataset) -> dict[str, Words]:
     """Return the nominal features of which most rows have a string of their own, and their kinds.
 
@@ -348,7 +344,8 @@ def leave_out(data: MultiLabelDataset, names: Sequence[str]) -> MultiLabelDatase
 
 def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
     """Return a pandas column for every feature, in order; numbers of a sparse X stay sparse."""
-    pandas = _import_pandas()
+    import pandas
+
     nominal = data.categorical_features
     X: Any = data.values
     numbers, codes = X[:, ~nominal], X[:, nominal]
@@ -386,7 +383,8 @@ def _categorical(pandas: Any, codes: Any, values: tuple[str, ...]) -> Any:
 
 
 def _label_frame(data: MultiLabelDataset) -> pd.DataFrame:
-    pandas = _import_pandas()
+    import pandas
+
     names = list(data.label_names)
     if data.is_sparse:
         return pandas.DataFrame.sparse.from_spmatrix(data.Y, columns=names)

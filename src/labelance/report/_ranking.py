@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from labelance._utils._messages import optional_import, plural
+from labelance._utils._messages import plural
 from labelance.exceptions import InputError
 from labelance.report._table import (
     METRICS,
@@ -104,7 +104,8 @@ def _plain_names(given: Sequence[str] | None, usual: Sequence[str]) -> Sequence[
 
 def _with_columns(results: Any) -> Any:
     """Copy the frame, and fill in columns that older or shortened files leave out."""
-    pd = optional_import("pandas", extra="report", purpose="A report")
+    import pandas as pd
+
     if not isinstance(results, pd.DataFrame):
         raise InputError(
             "results must be a pandas.DataFrame with one row per cell",
@@ -278,7 +279,8 @@ def score_numbers(means: Any) -> Any:
 
 def rank_numbers(blocks: list[Block]) -> Any:
     """Return ranks, wins and losses per measure, learner and method."""
-    pd = optional_import("pandas", extra="report", purpose="A table")
+    import pandas as pd
+
     rows = [
         (
             block.metric_name,

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from labelance._utils._messages import optional_import
-
 # Columns of the results, and what the paper calls them.
 METRICS = {"macro_f1": "F-measure", "macro_auc_roc": "AUC-ROC", "macro_auc_pr": "AUCPR"}
 PAPER_METHODS = ("Default", "MLSMOTE", "RHwRSMT", "MLSOL", "EMLSMOTE", "ERHwRSMT", "EMLSOL")
@@ -120,7 +118,8 @@ class Table:
 
     def to_frame(self) -> Any:
         """Return the cells as they are shown, without emphasis, as a data frame."""
-        pd = optional_import("pandas", extra="report", purpose="A table")
+        import pandas as pd
+
         lines = [(*row.heads, *row.cells) for row in self.rows]
         return pd.DataFrame(lines, columns=[*self.heads, *self.columns])
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from labelance._utils._messages import optional_import
 from labelance.report._ranking import NAMES, TOO_LITTLE, Block, Results
 from labelance.report._table import (
     METRICS,
@@ -51,7 +50,8 @@ def paper_table2() -> Any:
     >>> len(table), int(table["wins"].sum()), int(table["losses"].sum())
     (126, 236, 236)
     """
-    pd = optional_import("pandas", extra="report", purpose="Reading the paper's table")
+    import pandas as pd
+
     with files("labelance.report").joinpath("paper_table2.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
 

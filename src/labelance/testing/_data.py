@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ def seeded(sampler: Any, random_state: Any = 0) -> Any:
     return sampler
 
 
+SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
 _LARGEST, _TINIEST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
 
 
@@ -133,8 +133,6 @@ def _odd_sparse() -> Iterator[tuple[str, Any, Any]]:
 
 
 def _odd_frames() -> Iterator[tuple[str, Any, Any]]:
-    if find_spec("pandas") is None:
-        return
     import pandas as pd
 
     X, Y = sampler_data(n=30)

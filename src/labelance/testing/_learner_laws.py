@@ -26,10 +26,14 @@ from labelance.metrics import get_joint_scorer
 from labelance.model_selection import IterativeStratifiedKFold
 from labelance.sampling import MLSOL, SamplerTraits
 from labelance.testing._compatibility_laws import check_clones_and_set_params as _check_parameters
-from labelance.testing._data import HostileCase, dense_values, sampler_data, try_hostile_cases
+from labelance.testing._data import (
+    SPARSE_KINDS,
+    HostileCase,
+    dense_values,
+    sampler_data,
+    try_hostile_cases,
+)
 from labelance.testing._sampler_laws import assert_refused
-
-_SPARSE_KINDS = (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)
 
 # Sums may be taken in another order, by another container or number of rows.
 assert_same_scores = partial(assert_allclose, rtol=0, atol=1e-9)
@@ -67,7 +71,7 @@ def check_sparse_features_equal_dense(learner: Any) -> None:
     """CSR and CSC features, in ``fit`` or in ``predict_proba``, give the scores of an array."""
     X, Y = sampler_data()
     expected = learner.fit(X, Y).predict_proba(X)
-    for kind in _SPARSE_KINDS:
+    for kind in SPARSE_KINDS:
         fitted = clone(learner).fit(kind(X), Y)
         message = f"{kind.__name__} features give other scores"
         assert_same_scores(fitted.predict_proba(kind(X)), expected, err_msg=message)
@@ -79,7 +83,7 @@ def check_sparse_labels_come_back(learner: Any) -> None:
     """Sparse Y makes ``predict`` sparse and changes neither labels nor scores."""
     X, Y = sampler_data()
     labels, scores = learner.fit(X, Y).predict(X), learner.predict_proba(X)
-    for kind in _SPARSE_KINDS:
+    for kind in SPARSE_KINDS:
         fitted = clone(learner).fit(X, kind(Y))
         sparse = fitted.predict(X)
         assert sp.issparse(sparse), (
@@ -92,9 +96,8 @@ def check_sparse_labels_come_back(learner: Any) -> None:
 
 def check_frames_equal_arrays(learner: Any) -> None:
     """Pandas frames of features and labels give the scores of arrays."""
-    pandas = _pandas()
-    if pandas is None:
-        return
+    import pandas
+
     X, Y = sampler_data()
     expected = learner.fit(X, Y).predict_proba(X)
     X_frame = pandas.DataFrame(X, columns=list("abcd"), index=range(100, 160))
@@ -107,9 +110,8 @@ def check_frames_equal_arrays(learner: Any) -> None:
 
 def check_feature_names_are_remembered(learner: Any) -> None:
     """``feature_names_in_`` are the columns of the frame, and other names are refused."""
-    pandas = _pandas()
-    if pandas is None:
-        return
+    import pandas
+
     X, Y = sampler_data()
     frame = pandas.DataFrame(X, columns=list("abcd"))
     learner.fit(frame, Y)
@@ -331,14 +333,6 @@ def _takes_weights(learner: Any) -> bool:
     """Say whether a learner, and those inside it, take weights of rows."""
     inner = getattr(learner, "estimator", None)
     return has_fit_parameter(learner, "sample_weight") and (inner is None or _takes_weights(inner))
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return None
-    return pandas
 
 
 def _assert_raises(call: Callable[[], Any], kind: type[Exception], what: str) -> None:

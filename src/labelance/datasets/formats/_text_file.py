@@ -57,7 +57,7 @@ def _unpack(name: str, stream: BinaryIO) -> Any:
     if name == "Zstandard":
         pyarrow = _import_pyarrow("Reading")
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
-    openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
     return openers[name](stream)
 
 
