@@ -143,12 +143,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD)
-def test_malformed_requests_are_told_what_is_wrong(send, body):
+def test_malformed_requests_are_told_what_to_do(send, body):
     status, told, _ = send("POST", "/explore", body)
     assert status == 400
     assert told["problem"]
     assert told["found"]
-    parts = (told[part] for part in ("problem", "found", "cure"))
+    parts = (told["problem"], told["found"], told["cure"])
     assert told["message"] == " ".join(f"{part}." for part in parts if part)
 
 

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -268,16 +268,18 @@ class Source:
         )
 
 
-def reads_data(command: Callable[..., None], *, optional: bool = False) -> Callable[..., None]:
-    """Give a command the options of `Source` in place of its first parameter.
+def takes_options(
+    options: type, command: Callable[..., None], *, optional: bool = False
+) -> Callable[..., None]:
+    """Give a command the fields of a dataclass as options in place of its first parameter.
 
-    Where the data are ``optional``, a command without any gets None.
+    Where they are ``optional``, a command without the first of them gets None.
     """
-    hints = get_type_hints(Source, include_extras=True)
+    hints = get_type_hints(options, include_extras=True)
     _, *own = signature(command, eval_str=True).parameters.values()
     shared = [
         parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
-        for name, parameter in signature(Source).parameters.items()
+        for name, parameter in signature(options).parameters.items()
     ]
     if optional:
         shared[0] = shared[0].replace(default=None)
@@ -285,11 +287,14 @@ def reads_data(command: Callable[..., None], *, optional: bool = False) -> Calla
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        given = {field.name: arguments.pop(field.name) for field in fields(Source)}
-        command(None if given["data"] is None else Source(**given), **arguments)
+        given = {one.name: arguments.pop(one.name) for one in shared}
+        command(None if given[shared[0].name] is None else options(**given), **arguments)
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+reads_data = partial(takes_options, Source)
 
 
 def measure(

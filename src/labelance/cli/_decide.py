@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 import labelance
 from labelance._utils._files import replace_when_done
 from labelance.cli._console import flags, plain, print_json, print_table, report_kept_files, say
-from labelance.cli._data import ForceOption, JsonOption, check_free, option
+from labelance.cli._data import ForceOption, JsonOption, check_free, option, takes_options
 from labelance.cli._scores import (
     LabelColumns,
     check_suffix,
@@ -37,92 +38,84 @@ _MOST_LINES = 100  # of a table for people; --json has them all
 _RULES = {np.inf: "never", -np.inf: "always"}
 
 Objective = Literal["f1", "gmean", "balanced_accuracy", "micromacro"]
-TooFew = Literal["refuse", "always", "never", "pool"]
-ScoresArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SCORES",
-        help="Scores of rows x labels by any model: CSV, TSV, Parquet, NPZ or NPY.",
-        show_default=False,
-    ),
-]
-TruthOption = Annotated[
-    Path | None,
-    option("The labels of these rows, 0 or 1, in a file with the same columns. Without it: only "
-           "budgets."),
-]  # fmt: skip
-LabelsOption = Annotated[
-    str | None,
-    option("The labels to decide, of those in SCORES: names separated by commas, or 'tag_*'; all "
-           "by default."),
-]  # fmt: skip
-ObjectiveOption = Annotated[
-    Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
-]
-RecallOption = Annotated[float | None, option("Guarantee this recall of each label.")]
-PrecisionOption = Annotated[float | None, option("Guarantee this precision of each label.")]
-ConfidenceOption = Annotated[
-    float | None,
-    option("How probable the guarantee is: 0.9 for --precision; in expectation for --recall."),
-]
-TooFewOption = Annotated[
-    TooFew | None,
-    option("What to do with labels without a guarantee: leave them out with exit code 3 (refuse, "
-           "the default), predict them always or never, or pool them."),
-]  # fmt: skip
-PerRowOption = Annotated[int | None, option("The most labels of a row.", metavar="K")]
-ExactlyOption = Annotated[bool, typer.Option("--exactly", help="Exactly K labels for every row.")]
-PerLabelOption = Annotated[int | None, option("The most rows of a label.", metavar="M")]
-TotalOption = Annotated[int | None, option("The most decisions in total.", metavar="B")]
-CalibrateOption = Annotated[
-    bool,
-    typer.Option(
-        "--calibrate",
-        help="Make scores probabilities by SCORES and --truth, before a budget is kept.",
-    ),
-]
-ApplyOption = Annotated[
-    Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
-]
-IdOption = Annotated[
-    str | None,
-    option("The column that names the rows; by default a column of words, or one called id."),
-]
-PositionOption = Annotated[
-    bool,
-    typer.Option(
-        "--by-position", help="Rows of SCORES and --truth have the same order, whatever their ids."
-    ),
-]
-MissingOption = Annotated[
-    Literal["error", "ignore"],
-    typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
-]
-EncodingOption = Annotated[str, typer.Option(help="The encoding of text files.")]
-OutputOption = Annotated[
-    Path | None, option("Where to write decisions: CSV, TSV, Parquet or NPZ.", "-o", "--output")
-]
-ThresholdsOption = Annotated[
-    Path | None, option("Where to write what --json prints, with all thresholds.", metavar="JSON")
-]
 
 
 @dataclass(frozen=True)
 class _Request:
-    """What to look for, as the flags say it."""
+    """What to look for, and in which files, as the flags say it."""
 
-    objective: Objective | None
-    recall: float | None
-    precision: float | None
-    confidence: float | None
-    too_few: TooFew | None
-    per_row: int | None
-    exactly: bool
-    per_label: int | None
-    total: int | None
-    missing_labels: Literal["error", "ignore"]
-    seed: int
-    calibrate: bool
+    scores: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCORES",
+            help="Scores of rows x labels by any model: CSV, TSV, Parquet, NPZ or NPY.",
+            show_default=False,
+        ),
+    ]
+    truth: Annotated[
+        Path | None,
+        option("The labels of these rows, 0 or 1, in a file with the same columns. Without it: "
+               "only budgets."),
+    ] = None  # fmt: skip
+    labels: Annotated[
+        str | None,
+        option("The labels to decide, of those in SCORES: names separated by commas, or 'tag_*'; "
+               "all by default."),
+    ] = None  # fmt: skip
+    objective: Annotated[
+        Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
+    ] = None
+    recall: Annotated[float | None, option("Guarantee this recall of each label.")] = None
+    precision: Annotated[float | None, option("Guarantee this precision of each label.")] = None
+    confidence: Annotated[
+        float | None,
+        option("How probable the guarantee is: 0.9 for --precision; in expectation for --recall."),
+    ] = None
+    too_few: Annotated[
+        Literal["refuse", "always", "never", "pool"] | None,
+        option("What to do with labels without a guarantee: leave them out with exit code 3 "
+               "(refuse, the default), predict them always or never, or pool them."),
+    ] = None  # fmt: skip
+    per_row: Annotated[int | None, option("The most labels of a row.", metavar="K")] = None
+    exactly: Annotated[bool, typer.Option("--exactly", help="Exactly K labels for every row.")] = (
+        False
+    )
+    per_label: Annotated[int | None, option("The most rows of a label.", metavar="M")] = None
+    total: Annotated[int | None, option("The most decisions in total.", metavar="B")] = None
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Make scores probabilities by SCORES and --truth, before a budget is kept.",
+        ),
+    ] = False
+    apply: Annotated[
+        Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
+    ] = None
+    id: Annotated[
+        str | None,
+        option("The column that names the rows; by default a column of words, or one called id."),
+    ] = None
+    by_position: Annotated[
+        bool,
+        typer.Option(
+            "--by-position",
+            help="Rows of SCORES and --truth have the same order, whatever their ids.",
+        ),
+    ] = False
+    missing_labels: Annotated[
+        Literal["error", "ignore"],
+        typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
+    ] = "error"
+    encoding: Annotated[str, typer.Option(help="The encoding of text files.")] = "UTF-8"
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0
+    output: Annotated[
+        Path | None, option("Where to write decisions: CSV, TSV, Parquet or NPZ.", "-o", "--output")
+    ] = None
+    thresholds: Annotated[
+        Path | None,
+        option("Where to write what --json prints, with all thresholds.", metavar="JSON"),
+    ] = None
 
     def given(self, *names: str) -> list[str]:
         """Return the flags among these that were typed."""
@@ -141,31 +134,8 @@ class _Found:
     tested_on: str = ""  # where positives were counted, if not among all rows
 
 
-def decide(
-    scores: ScoresArgument,
-    truth: TruthOption = None,
-    labels: LabelsOption = None,
-    objective: ObjectiveOption = None,
-    recall: RecallOption = None,
-    precision: PrecisionOption = None,
-    confidence: ConfidenceOption = None,
-    too_few: TooFewOption = None,
-    per_row: PerRowOption = None,
-    exactly: ExactlyOption = False,
-    per_label: PerLabelOption = None,
-    total: TotalOption = None,
-    calibrate: CalibrateOption = False,
-    apply: ApplyOption = None,
-    id: IdOption = None,
-    by_position: PositionOption = False,
-    missing_labels: MissingOption = "error",
-    encoding: EncodingOption = "UTF-8",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
-    output: OutputOption = None,
-    thresholds: ThresholdsOption = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
-) -> None:
+@partial(takes_options, _Request)
+def decide(request: _Request, force: ForceOption = False, json: JsonOption = False) -> None:
     """Decide which labels rows have, from scores of any model.
 
     Finds a threshold for each label on rows whose labels are known, and that the model did not
@@ -175,51 +145,40 @@ def decide(
     class weights or resampling.
     """
     flags.update(dict.fromkeys(_CALLED, "labelance decide"))
-    request = _Request(
-        objective, recall, precision, confidence, too_few, per_row, exactly, per_label, total,
-        missing_labels, seed, calibrate,
-    )  # fmt: skip
-    _check_request(request, truth, apply, output, thresholds)
-    written = [path for path in (output, thresholds) if path is not None]
+    _check_request(request)
+    written = [path for path in (request.output, request.thresholds) if path is not None]
     for path in written:
         check_free(path, force)
     with report_kept_files(*written):
-        table = read_scores(scores, id, encoding)
-        rows = table if apply is None else read_other_scores(apply, table, id)
-        y = None if truth is None else read_truth(truth, table, missing_labels, by_position).cells
-        table, rows, y = _take_labels(labels, table, rows, y)
-        if calibrate:
+        table, rows, y = _read(request)
+        if request.calibrate:
             table, rows, y = _calibrate(request, table, rows, y)
         found = _find(request, table.cells, y)
         kept = np.flatnonzero(~found.refused)
-        summary = _summarize(found, table.header, scores)
-        if output is not None and len(kept):
+        summary = _summarize(found, table.header, request.scores)
+        if request.output is not None and len(kept):
             decided = found.decide(rows.cells)[:, kept]
-            write_decisions(output, decided, rows, [table.header[j] for j in kept])
-        if thresholds is not None:
-            with replace_when_done(thresholds) as temporary:
+            write_decisions(request.output, decided, rows, [table.header[j] for j in kept])
+        if request.thresholds is not None:
+            with replace_when_done(request.thresholds) as temporary:
                 temporary.write_text(json_text.dumps(plain(summary), indent=2) + "\n")
     if json:
         print_json(summary)
     else:
         _print(found, table.header)
-        _say_written(output, rows.cells.shape[0], len(kept))
+        if request.output is not None:
+            amount = f"{rows.cells.shape[0]} rows, {len(kept)} labels"
+            say(f"{request.output}: {amount if len(kept) else 'not written, as no label is left'}")
     if found.refused.any():
         raise typer.Exit(_REFUSED)
 
 
-def _check_request(
-    request: _Request,
-    truth: Path | None,
-    apply: Path | None,
-    output: Path | None,
-    thresholds: Path | None,
-) -> None:
+def _check_request(request: _Request) -> None:
     """Raise for flags that do not go together, before a file is read."""
+    truth, output, thresholds = request.truth, request.output, request.thresholds
     budgets = request.given(*_BUDGETS)
     guarantees = request.given("recall", "precision")
     kinds = [*guarantees, *budgets[:1]]
-    others = request.given("confidence", "too_few", "exactly")
     if len(kinds) > 1 or (guarantees and request.objective):
         both = kinds if len(kinds) > 1 else [*kinds, "--objective"]
         raise InputError(
@@ -232,16 +191,14 @@ def _check_request(
             "--truth is missing",
             "Add --truth with the labels of these rows, or a budget such as --per-row 5",
         )
-    for flag in others:
+    for flag in request.given("confidence", "too_few", "exactly"):
         partner = "--per-row" if flag == "--exactly" else "--recall or --precision"
         if not (request.given("per_row") if flag == "--exactly" else guarantees):
             raise InputError(f"{flag} needs {partner}", f"Got {flag} alone")
     if request.precision is not None and request.too_few in ("always", "pool"):
-        raise InputError(
-            "With --precision, --too-few must be refuse or never",
-            f"Got --too-few {request.too_few}",
-        )
-    if apply is not None and (truth is None or output is None):
+        found = f"Got --too-few {request.too_few}"
+        raise InputError("With --precision, --too-few must be refuse or never", found)
+    if request.apply is not None and (truth is None or output is None):
         raise InputError(
             "--apply needs --truth, to find thresholds, and -o, to write decisions",
             f"{'--truth' if truth is None else '-o'} is missing",
@@ -256,23 +213,21 @@ def _check_request(
             else "Remove it: thresholds need no probabilities",
         )
     if budgets:
-        _check_budgets(request, truth, thresholds)
+        _check_budgets(request)
     if output is not None:
         check_suffix(output)
     if output is not None and thresholds is not None and output.resolve() == thresholds.resolve():
-        raise InputError(
-            "Decisions and thresholds need a file each",
-            f"Got -o {output} and --thresholds {thresholds}",
-        )
+        found = f"Got -o {output} and --thresholds {thresholds}"
+        raise InputError("Decisions and thresholds need a file each", found)
 
 
-def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | None) -> None:
+def _check_budgets(request: _Request) -> None:
     batch = request.given("per_label", "total")
     if request.objective in ("gmean", "micromacro"):
         raise InputError(
             "With a budget, --objective must be f1 or balanced_accuracy", f"Got {request.objective}"
         )
-    if batch and truth is not None and not request.calibrate:
+    if batch and request.truth is not None and not request.calibrate:
         raise InputError(
             f"{batch[0]} decides all rows of a file at once, from probabilities alone",
             "Got --truth, too",
@@ -283,7 +238,7 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
             f"--per-row together with {batch[0]} needs --objective balanced_accuracy",
             f"Got {request.objective or 'f1'}",
         )
-    if thresholds is not None:
+    if request.thresholds is not None:
         raise InputError(
             "--thresholds does not work with a budget",
             "A budget has no thresholds",
@@ -291,14 +246,16 @@ def _check_budgets(request: _Request, truth: Path | None, thresholds: Path | Non
         )
 
 
-def _take_labels(
-    wanted: str | None, table: LabelColumns, rows: LabelColumns, truth: Any
-) -> tuple[LabelColumns, LabelColumns, Any]:
-    """Return tables and truth with the labels that are to be decided."""
-    if wanted is None:
-        return table, rows, truth
-    places = find_labels(table, wanted)
-    return table.take(places), rows.take(places), None if truth is None else truth[:, places]
+def _read(request: _Request) -> tuple[LabelColumns, LabelColumns, Any]:
+    """Return scores with known labels, those to decide, and the truth, of the wanted labels."""
+    table, y = read_scores(request.scores, request.id, request.encoding), None
+    rows = table if request.apply is None else read_other_scores(request.apply, table, request.id)
+    if request.truth is not None:
+        y = read_truth(request.truth, table, request.missing_labels, request.by_position).cells
+    if request.labels is None:
+        return table, rows, y
+    places = find_labels(table, request.labels)
+    return table.take(places), rows.take(places), None if y is None else y[:, places]
 
 
 def _calibrate(
@@ -470,12 +427,6 @@ def _print(found: _Found, names: tuple[str, ...]) -> None:
         say(f"  {names[j]}: {_why_refused(found, j)}")
     _say_rest(refused)
     say("Score more rows, ask for less, or decide without a guarantee: --too-few never, always")
-
-
-def _say_written(output: Path | None, n_rows: int, n_labels: int) -> None:
-    if output is not None:
-        amount = f"{n_rows} rows, {n_labels} labels"
-        say(f"{output}: {amount if n_labels else 'not written, as no label is left'}")
 
 
 def _say_rest(labels: NDArray[np.intp]) -> None:

@@ -72,46 +72,33 @@ def _find_scene(document: dict[str, Any], scenes: dict[str, Scene]) -> Scene:
 
 def _drawing(document: dict[str, Any]) -> Scene:
     """Return the points and labels of a request as a scene."""
-    points, labels = document.get("points"), document.get("labels")
-    X = _table(points, "points", 2, 2)
-    y = _table(labels, "labels", 1, MOST_LABELS)
-    if len(X) != len(y):
+    X = _table(document, "points", 2, 2, _FARTHEST)
+    y = _table(document, "labels", 1, MOST_LABELS, 1)
+    if len(X) != len(y) or not np.isin(y, (0, 1)).all():
         raise InputError(
-            "Every point needs labels", f"Got {len(X)} points and {len(y)} rows of labels"
+            "Every point needs labels, 0 or 1", f"Got {len(X)} points and {len(y)} rows of labels"
         )
-    if not np.isfinite(X).all() or (abs(X) > _FARTHEST).any():
-        raise InputError(
-            f"A point must be two numbers between -{_FARTHEST:g} and {_FARTHEST:g}", "Some are not"
-        )
-    if not np.isin(y, (0, 1)).all():
-        raise InputError("A label must be 0 or 1", "Some are not")
     names = tuple(map(str, range(1, y.shape[1] + 1)))
     return Scene("drawing", X, csr_array(y.astype(np.int8)), names, n_total=len(X))
 
 
-def _table(rows: Any, name: str, narrowest: int, widest: int) -> np.ndarray:
+def _table(
+    document: dict[str, Any], name: str, narrowest: int, widest: int, largest: float
+) -> np.ndarray:
     """Return a list of lists of numbers as an array."""
-    problem = (
-        f"{name} must be a list of 1 to {MOST_POINTS} lists of "
-        + (f"{widest}" if narrowest == widest else f"{narrowest} to {widest}")
-        + " numbers"
-    )
-    if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_POINTS:
-        found = f"It has {len(rows)} rows" if isinstance(rows, list) else "It is not a list"
-        raise InputError(problem, found)
-    width = len(rows[0]) if isinstance(rows[0], list) else -1
-    good = narrowest <= width <= widest and all(
-        isinstance(row, list)
-        and len(row) == width
-        and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in row)
-        for row in rows
-    )
-    if not good:
-        raise InputError(problem, "A row is different")
     try:
-        return np.array(rows, dtype=np.float64)
-    except OverflowError:
-        raise InputError(problem, "A number is too large") from None
+        table = np.array(document.get(name))
+    except ValueError:  # rows of several lengths
+        table = np.empty(0)
+    shaped = table.ndim == 2 and len(table) <= MOST_POINTS and narrowest <= table.shape[1] <= widest
+    # Comparisons refuse NaN, too.
+    if not shaped or table.dtype.kind not in "if" or not (abs(table) <= largest).all():
+        raise InputError(
+            f"{name} must be a list of 1 to {MOST_POINTS} lists of {narrowest} to {widest} numbers "
+            f"up to {largest:g}",
+            f"Got an array of shape {table.shape}",
+        )
+    return table.astype(np.float64)
 
 
 def _number(

@@ -151,34 +151,21 @@ class _Handler(BaseHTTPRequestHandler):
         except LabelanceError as error:
             self._refuse(400, error.problem, error.found, error.cure)
         except Exception as error:  # a mistake of ours, which the terminal shows, too
-            raised = f"It raised {type(error).__name__}"
-            self._refuse(
-                500, "Exploring failed", raised, "Report it with the output of the terminal"
-            )
+            found = f"It raised {type(error).__name__}"
+            self._refuse(500, "Exploring failed", found, "Report the output of the terminal")
             raise
         else:
             self._send_json(200, document)
 
     def _is_welcome(self) -> bool:
         """Refuse who calls us by a foreign name, and pages of other sites."""
-        origin = self.headers.get("Origin", self.server.url.rstrip("/"))
-        scheme, _, host = origin.partition("://")
-        if not self.server.is_own(self.headers.get("Host", "")):
-            self._refuse(
-                403,
-                "The playground answers requests to this computer",
-                "the Host header names another",
-                f"Open {self.server.url}",
-            )
-        elif scheme != "http" or not self.server.is_own(host):
-            self._refuse(
-                403,
-                "The playground answers its own page",
-                f"a page of {origin:.60} asks",
-                f"Open {self.server.url}",
-            )
-        else:
+        scheme, _, host = self.headers.get("Origin", self.server.url.rstrip("/")).partition("://")
+        names = self.headers.get("Host", ""), host
+        if scheme == "http" and all(map(self.server.is_own, names)):
             return True
+        found = "the Host header or the origin names another"
+        problem = "The playground answers its own page on this computer"
+        self._refuse(403, problem, found, f"Open {self.server.url}")
         return False
 
     def _find_path(self) -> str:
@@ -193,22 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get_content_type()
         length = self.headers.get("Content-Length", "")
         if self._find_path() != "/explore":
-            self._refuse(404, "Requests must go to /explore", "Got another path", "Send them there")
+            self._refuse(404, "Requests go to /explore", "Got another path", "Open /")
         elif kind != "application/json":
-            self._refuse(
-                400, "A request must be application/json", f"Got {kind:.60}", "Change its type"
-            )
+            self._refuse(400, "A request must be application/json", f"Got {kind:.60}")
         elif not (length.isascii() and length.isdigit()):
-            self._refuse(
-                400, "A request must state its length", "It does not", "Send Content-Length"
-            )
+            self._refuse(400, "A request must state its length", "It does not")
         elif len(length) > 9 or int(length) > MOST_BYTES:
-            self._refuse(
-                413,
-                f"A request can have at most {MOST_BYTES} bytes",
-                f"It has {length:.20}",
-                "Send fewer points",
-            )
+            self._refuse(413, f"A request can have {MOST_BYTES} bytes", f"It has {length:.20}")
         else:
             return self.rfile.read(int(length))
         return None
@@ -218,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = message or explain or f"Got status {int(code)}"
         self._refuse(code, "The playground answers GET and POST only", found, "Open /")
 
-    def _refuse(self, status: int, problem: str, found: str, cure: str) -> None:
+    def _refuse(self, status: int, problem: str, found: str, cure: str = "") -> None:
         self.close_connection = True  # what was sent may still be on its way
         error = InputError(problem, found, cure)
         document = {"problem": problem, "found": found, "cure": cure, "message": str(error)}
