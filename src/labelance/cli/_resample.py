@@ -49,7 +49,7 @@ from labelance.exceptions import InputError, LabelanceWarning, arg
 
 if TYPE_CHECKING:
     from labelance.datasets import MultiLabelDataset
-    from labelance.sampling import BaseMultiLabelSampler, SamplerTraits
+    from labelance.sampling import BaseMultiLabelSampler
 
 
 @reads_data
@@ -361,30 +361,24 @@ def methods(
     json: JsonOption = False,
 ) -> None:
     """List samplers, with what each does to the rows, and learners; or show all about one."""
+    samplers, learners = labelance.sampling.all_samplers(), _learners()
     if name is not None:
-        _print_one(name, as_json=json)
+        known = {key.lower(): kind for key, kind in (samplers | learners).items()}
+        if name.lower() not in known:
+            raise unknown_name("method", name, sorted(known))
+        kind = known[name.lower()]
+        doc = getdoc(kind)
+        print_json({**_row(kind), "doc": doc}) if json else print(doc)
         return
-    rows = [_row(name, kind) for name, kind in sorted(_samplers().items())]
-    learners = [_row(name, kind) for name, kind in sorted(_learners().items())]
+    rows = [[_row(kind) for _, kind in sorted(kinds.items())] for kinds in (samplers, learners)]
     if json:
-        print_json(rows + learners)
+        print_json([*rows[0], *rows[1]])
         return
-    print_table(
-        "Samplers",
-        ("method", "rows", "what it is"),
-        [(row["method"], row["rows"], row["summary"]) for row in rows],
-        left=3,
-    )
-    print_table(
-        "Learners",
-        ("method", "what it is"),
-        [(row["method"], row["summary"]) for row in learners],
-        left=2,
-    )
-
-
-def _samplers() -> dict[str, Any]:
-    return labelance.sampling.all_samplers()
+    for title, heads, part in zip(
+        ("Samplers", "Learners"), (("method", "rows", "summary"), ("method", "summary")), rows
+    ):
+        columns = [head.replace("summary", "what it is") for head in heads]
+        print_table(title, columns, [[row[head] for head in heads] for row in part], left=3)
 
 
 def _learners() -> dict[str, Any]:
@@ -395,28 +389,14 @@ def _learners() -> dict[str, Any]:
     return labelance.learners.all_learners() | others
 
 
-def _print_one(name: str, *, as_json: bool) -> None:
-    known = {key.lower(): kind for key, kind in (_samplers() | _learners()).items()}
-    if name.lower() not in known:
-        raise unknown_name("method", name, sorted(known))
-    kind = known[name.lower()]
-    doc = getdoc(kind)
-    if as_json:
-        print_json({**_row(kind.__name__, kind), "doc": doc})
-    else:
-        print(doc)
-
-
-def _row(name: str, kind: Any) -> dict[str, Any]:
+def _row(kind: Any) -> dict[str, Any]:
+    is_sampler = kind.__name__ in labelance.sampling.all_samplers()
+    traits = kind().traits if is_sampler else None
+    verbs = [verb for verb in ("adds", "deletes", "edits") if getattr(traits, verb, False)]
     return {
-        "method": name,
-        "kind": "sampler" if name in _samplers() else "learner",
-        "rows": _verbs(kind().traits) if name in _samplers() else "",
+        "method": kind.__name__,
+        "kind": "sampler" if is_sampler else "learner",
+        "rows": ", ".join(verbs),
         "summary": (getdoc(kind) or "").partition("\n")[0],
         "parameters": parameter_names(kind),
     }
-
-
-def _verbs(traits: SamplerTraits) -> str:
-    verbs = [verb for verb in ("adds", "deletes", "edits") if getattr(traits, verb)]
-    return ", ".join(verbs)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import labelance
+from labelance._utils._messages import plural
 from labelance.cli._console import App, long_work, print_json, print_table, say
 from labelance.cli._data import ForceOption, JsonOption, keep_files, option, split_names
 from labelance.cli._study_run import PlanArgument, find_classes_here, names_option, run
@@ -31,14 +32,14 @@ def status(
 ) -> None:
     """Show what is done, failed and missing, and which folds runners are at."""
     found = labelance.study.import_results(store, study=study)
+    Store = labelance.study.Store
     state: dict[str, Any] = {
         "study": found.study.name,
-        "config": found.about["config"],
-        "done": found.about["done"],
-        "failed": found.about["failed"],
+        **{name: found.about[name] for name in ("config", "done", "failed")},
         "total": found.about["cells"],
         "parts": _parts(found),
-        "running": _claims(store),
+        # An exported folder has no folds that runners hold.
+        "running": Store(store, read_only=True).claims() if Store.is_at(store) else [],
         "failures": _failures(found),
     }
     if json:
@@ -47,12 +48,6 @@ def status(
     _print_parts(state)
     _print_running(state["running"])
     _print_failures(state["failures"], store, whole=failures)
-
-
-def _claims(store: Path) -> list[dict[str, Any]]:
-    """Return the folds that runners hold; an exported folder has none."""
-    Store = labelance.study.Store
-    return Store(store, read_only=True).claims() if Store.is_at(store) else []
 
 
 def _parts(found: Any) -> list[dict[str, Any]]:
@@ -68,38 +63,27 @@ def _parts(found: Any) -> list[dict[str, Any]]:
 
 
 def _failures(found: Any) -> list[dict[str, str]]:
+    failed = [row for row in found.rows if row["status"] == "failed"]
     return [
         {
             "cell": "/".join(str(row[name]) for name in labelance.study.Cell._fields),
-            "error": _last_line(row["error"]),
+            "error": ((row["error"] or "").strip().splitlines() or ["no traceback is kept"])[-1],
             "traceback": row["error"] or "",
         }
-        for row in found.rows
-        if row["status"] == "failed"
+        for row in failed
     ]
 
 
-def _last_line(traceback: str | None) -> str:
-    lines = (traceback or "").strip().splitlines()
-    return lines[-1] if lines else "no traceback is kept"
-
-
 def _print_parts(state: dict[str, Any]) -> None:
-    learners = list(dict.fromkeys(part["learner"] for part in state["parts"]))
-    counts = {(part["dataset"], part["learner"]): part for part in state["parts"]}
-    rows = []
-    for dataset in dict.fromkeys(part["dataset"] for part in state["parts"]):
-        rows.append([dataset, *(_count(counts.get((dataset, name))) for name in learners)])
+    texts = {(part["dataset"], part["learner"]): _count(part) for part in state["parts"]}
+    datasets, learners = (list(dict.fromkeys(names)) for names in zip(*texts))
     title = f"{state['study']} ({state['config']}): {state['done']} of {state['total']} cells done"
-    if state["failed"]:
-        title += f", {state['failed']} failed"
-    say(title)
+    say(title + (f", {state['failed']} failed" if state["failed"] else ""))
+    rows = [[one, *(texts.get((one, name), "") for name in learners)] for one in datasets]
     print_table("Done", ["dataset", *learners], rows)
 
 
-def _count(part: dict[str, Any] | None) -> str:
-    if part is None:
-        return ""
+def _count(part: dict[str, Any]) -> str:
     text = f"{part['done']}/{part['done'] + part['failed'] + part['missing']}"
     return text + (f", {part['failed']} failed" if part["failed"] else "")
 
@@ -107,21 +91,21 @@ def _count(part: dict[str, Any] | None) -> str:
 def _print_running(claims: list[dict[str, Any]]) -> None:
     alive = Counter((claim["runner"], claim["host"]) for claim in claims if claim["alive"])
     for (runner, host), folds in alive.items():
-        say(f"Runner {runner} on {host} is at {folds} fold{'s' * (folds > 1)}.")
-    dead = sum(not claim["alive"] for claim in claims)
-    if dead:
+        say(f"Runner {runner} on {host} is at {plural(folds, 'fold')}.")
+    if dead := len(claims) - alive.total():
         say(f"{dead} fold(s) left by crashed runs; the next run takes them.")
 
 
 def _print_failures(failures: list[dict[str, str]], store: Path, *, whole: bool) -> None:
-    for failure in failures if whole else failures[:_FEW]:
-        if whole:
+    if whole:
+        for failure in failures:
             say(f"{failure['cell']}\n{failure['traceback']}")
-        else:
-            say(f"{failure['cell']}: {failure['error']}")
-    if len(failures) > _FEW and not whole:
+        return
+    for failure in failures[:_FEW]:
+        say(f"{failure['cell']}: {failure['error']}")
+    if len(failures) > _FEW:
         say(f"and {len(failures) - _FEW} more")
-    if failures and not whole:
+    if failures:
         say(f"Whole tracebacks: labelance study status {store} --failures")
 
 
@@ -165,9 +149,7 @@ def _about(about: dict[str, Any]) -> dict[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
-app = App(
-    no_args_is_help=True,
-)
+app = App(no_args_is_help=True)
 
 
 @app.callback()
@@ -296,29 +278,24 @@ def verify(
 
 def _tell_verification(checked: Any, as_json: bool) -> None:
     differing = [
-        {
-            "cell": str(one.cell),
-            "metric": one.metric,
-            "difference": one.difference,
-            "error": one.error,
-        }
+        {"cell": str(one.cell)}
+        | {name: getattr(one, name) for name in ("metric", "difference", "error")}
         for one in checked.differing
     ]
+    largest = checked.largest_difference
     if as_json:
-        largest = checked.largest_difference
-        counts = {
-            "cells": len(checked.cells),
-            "exact": checked.n_exact,
-            "within_tolerance": checked.n_within,
-        }
-        print_json({**counts, "largest_difference": largest, "differing": differing})
+        print_json({
+            "cells": len(checked.cells), "exact": checked.n_exact,
+            "within_tolerance": checked.n_within, "largest_difference": largest,
+            "differing": differing,
+        })  # fmt: skip
         return
     for one in differing:
         say(f"{one['cell']}: {one['error'] or '{metric} differs by {difference:g}'.format(**one)}")
     say(
         f"{len(checked.cells)} cells computed again: {checked.n_exact} equal to the last bit, "
         f"{checked.n_within} within the tolerance, {len(differing)} different; "
-        f"largest difference {checked.largest_difference:g}"
+        f"largest difference {largest:g}"
     )
 
 

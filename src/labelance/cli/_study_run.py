@@ -52,20 +52,12 @@ def _tell_plan(study: Study, path: Path, *, as_json: bool) -> None:
     counts = Counter(status.values())
     left = len(study.cells()) - len(status)
     if as_json:
-        print_json(
-            {
-                "study": study.name,
-                "config": study.hash,
-                "store": str(path),
-                **{part: [item.name for item in getattr(study, part)] for part in _PARTS},
-                "repeats": study.repeats,
-                "folds": study.folds,
-                "total": len(study.cells()),
-                "done": counts["done"],
-                "failed": counts["failed"],
-                "left": left,
-            }
-        )
+        print_json({
+            "study": study.name, "config": study.hash, "store": str(path),
+            **{part: [item.name for item in getattr(study, part)] for part in _PARTS},
+            "repeats": study.repeats, "folds": study.folds, "total": len(study.cells()),
+            "done": counts["done"], "failed": counts["failed"], "left": left,
+        })  # fmt: skip
         return
     say(f"{path} has {counts['done']} of them done and {counts['failed']} failed"
         if path.exists() else f"{path} does not exist yet")  # fmt: skip
@@ -186,16 +178,11 @@ def _run(study: Study, path: Path, as_json: bool, options: dict[str, Any]) -> No
 
 def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_json: bool) -> None:
     if as_json:
-        print_json(
-            {
-                "study": study.name,
-                "config": study.hash,
-                "store": str(path),
-                **{name: getattr(outcome, name) for name in ("done", "failed", "left", "total")},
-                "seconds": seconds,
-                "runner": outcome.runner,
-            }
-        )
+        print_json({
+            "study": study.name, "config": study.hash, "store": str(path),
+            **{name: getattr(outcome, name) for name in ("done", "failed", "left", "total")},
+            "seconds": seconds, "runner": outcome.runner,
+        })  # fmt: skip
         return
     say(f"{study.name}: {outcome.done} of {outcome.total} cells done in {path} ({span(seconds)})")
     if outcome.left:

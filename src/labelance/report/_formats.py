@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import is_number
 from labelance._utils._page import render
@@ -59,12 +61,10 @@ def write_csv(report: Report, path: Path) -> None:
 
 def _write(frame: Any, path: Path) -> None:
     words = frame.select_dtypes(exclude="number").columns
+    safe = frame.rename(columns=lambda name: disarm(str(name)))
     # Two columns may have one name ("p" in a user's table), so columns are taken by place.
-    safe = frame.copy()
-    for place, column in enumerate(frame.columns):
-        if column in words:
-            safe.isetitem(place, frame.iloc[:, place].map(disarm))
-    safe.columns = [disarm(str(column)) for column in frame.columns]
+    for place in np.flatnonzero(frame.columns.isin(words)):
+        safe.isetitem(place, frame.iloc[:, place].map(disarm))
     with replace_when_done(path) as temporary:
         safe.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
 
@@ -183,16 +183,9 @@ def write_report(
     target = Path(path)
     kind = _kind(target, format)
     report = gather(
-        results,
-        datasets=datasets,
-        title=title,
-        about=about,
-        config=config,
-        methods=methods,
-        learners=learners,
-        correction=correction,
-        alpha=alpha,
-    )
+        results, datasets=datasets, title=title, about=about, config=config, methods=methods,
+        learners=learners, correction=correction, alpha=alpha,
+    )  # fmt: skip
     if kind == "csv":
         write_csv(report, target)
         return target

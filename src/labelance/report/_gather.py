@@ -82,14 +82,12 @@ def gather(
     datasets: Any = None,
     title: str = "Study",
     about: Mapping[str, Any] | None = None,
-    config: str | None = None,
-    methods: Sequence[str] | None = None,
-    learners: Sequence[str] | None = None,
     correction: Correction | None = "bergmann_hommel",
     alpha: float = 0.05,
+    **chosen: Any,
 ) -> Report:
     """Compute all tables and notes of tidy results."""
-    cells = open_results(results, config=config, methods=methods, learners=learners)
+    cells = open_results(results, **chosen)
     means = fold_means(cells)
     options: dict[str, Any] = {"correction": correction, "alpha": alpha}
     blocks = rank_blocks(cells, means, **options)
@@ -173,14 +171,9 @@ def study_tables(
     F-measure   Total        0/0        0/0
     """
     report = gather(
-        results,
-        datasets=datasets,
-        config=config,
-        methods=methods,
-        learners=learners,
-        correction=correction,
-        alpha=alpha,
-    )
+        results, datasets=datasets, config=config, methods=methods, learners=learners,
+        correction=correction, alpha=alpha,
+    )  # fmt: skip
     frames = {table.name: table.to_frame() for table in report.tables}
     return {**frames, "ranks": report.ranks, "scores": report.scores}
 
@@ -195,24 +188,19 @@ def _pairs(cells: Results, means: Any, blocks: list[Block], options: dict[str, A
 
 
 def _notes(cells: Results, blocks: list[Block]) -> list[str]:
-    planned = sum(
-        len(cells.datasets) * len(cells.methods_of(learner)) * cells.n_folds
-        for learner in cells.learners
-    )
+    tried = {learner: len(cells.methods_of(learner)) for learner in cells.learners}
+    planned = len(cells.datasets) * sum(tried.values()) * cells.n_folds
     done, failed = len(cells.done), len(cells.failed)
+    total = len(cells.methods)
     return [
         f"{done:,} of {planned:,} cells are finished{f', {failed:,} failed' if failed else ''}.",
-        *_method_notes(cells),
+        *(
+            f"{learner} was tried with {own} of {total} methods and ranks these only."
+            for learner, own in tried.items()
+            if own < total
+        ),
         *_left_out_notes(cells, blocks),
         *_significance_notes(blocks),
-    ]
-
-
-def _method_notes(cells: Results) -> list[str]:
-    return [
-        f"{learner} was tried with {len(own)} of {len(cells.methods)} methods and ranks these only."
-        for learner in cells.learners
-        if len(own := cells.methods_of(learner)) < len(cells.methods)
     ]
 
 

@@ -282,19 +282,12 @@ def rank_numbers(blocks: list[Block]) -> Any:
     import pandas as pd
 
     rows = [
-        (
-            block.metric_name,
-            block.learner,
-            method,
-            rank,
-            int(block.comparison.wins[method]),
-            int(block.comparison.losses[method]),
-            len(block.scores),
-        )
+        (block.metric_name, block.learner, method, rank, found.wins[method], found.losses[method],
+         len(block.scores))
         for block in blocks
-        if block.comparison is not None
-        for method, rank in block.comparison.average_ranks.items()
-    ]
+        if (found := block.comparison) is not None
+        for method, rank in found.average_ranks.items()
+    ]  # fmt: skip
     names = ["metric", "learner", "method", "average_rank", "wins", "losses", "datasets"]
     return pd.DataFrame(rows, columns=names)
 

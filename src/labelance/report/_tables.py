@@ -210,44 +210,47 @@ def beside_paper(pairs: list[Pair]) -> Table:
     )
 
 
+def _of_texts(
+    name: str, title: str, head: str, frame: Any, note: str, *, total: bool = False
+) -> Table:
+    """Return a table of a frame of texts; its last row may be a total."""
+    rows = [
+        Row((line[0],), line[1:], is_total=total and place == len(frame) - 1)
+        for place, line in enumerate(frame.itertuples(name=None))
+    ]
+    return Table(name, title, (head,), tuple(frame.columns), rows, note)
+
+
 def agreement(pairs: list[Pair]) -> Table:
     """Return the rank correlations alone: learner x measure."""
-    metrics = [metric for metric in METRICS if any(p.block.metric == metric for p in pairs)]
-    found = {(pair.block.learner, pair.block.metric): pair.rho for pair in pairs}
-    learners = list(dict.fromkeys(pair.block.learner for pair in pairs))
-    return Table(
+    import pandas as pd
+
+    cells = {(pair.block.learner, pair.block.metric_name): pair.rho for pair in pairs}
+    found = pd.Series(cells).unstack(sort=False)
+    found = found[[name for name in METRICS.values() if name in found]]
+    return _of_texts(
         "agreement",
         "Rank correlation with the paper (Spearman)",
-        ("Learner",),
-        tuple(METRICS[metric] for metric in metrics),
-        [
-            Row((name,), tuple(decimals(found.get((name, m), math.nan), 2) for m in metrics))
-            for name in learners
-        ],
-        note="1 means the same order of methods, 0 no agreement, -1 the opposite order.",
+        "Learner",
+        found.map(lambda rho: decimals(rho, 2)),
+        "1 means the same order of methods, 0 no agreement, -1 the opposite order.",
     )
 
 
 def first_places(blocks: list[Block], pairs: list[Pair], methods: Sequence[str]) -> Table:
     """Count the rows of Table 2 in which each method has the best average rank; ties count."""
-    ranked = [block for block in blocks if block.comparison is not None]
-    firsts = [_first(block.ranks) for block in ranked]
+    import pandas as pd
+
+    firsts = [_first(block.ranks) for block in blocks if block.comparison is not None]
     theirs = [_first(pair.paper["average_rank"]) for pair in pairs]
-    both = bool(theirs)
-    rows = []
-    for method in methods:
-        count = sum(method in names for names in firsts)
-        beside = sum(method in names for names in theirs)
-        paper = (str(beside) if method in PAPER_METHODS else NOTHING,) if both else ()
-        rows.append(Row((method,), (str(count), *paper)))
-    return Table(
-        "first-places",
-        "First places",
-        ("Method",),
-        (f"of {len(ranked)} rows", *((f"the paper, of {len(theirs)}",) if both else ())),
-        rows,
-        note="How often a method has the best average rank among measures and learners.",
-    )
+    columns = {f"of {len(firsts)} rows": [str(sum(m in one for one in firsts)) for m in methods]}
+    if theirs:
+        columns[f"the paper, of {len(theirs)}"] = [
+            str(sum(m in one for one in theirs)) if m in PAPER_METHODS else NOTHING for m in methods
+        ]
+    note = "How often a method has the best average rank among measures and learners."
+    frame = pd.DataFrame(columns, index=list(methods))
+    return _of_texts("first-places", "First places", "Method", frame, note)
 
 
 def _first(ranks: Any) -> set[str]:
@@ -289,16 +292,15 @@ def dataset_table(datasets: Any) -> Table:
     frame = datasets.reset_index() if datasets.index.name == "dataset" else datasets
     if "dataset" in frame:
         frame = frame[["dataset", *(column for column in frame if column != "dataset")]]
-    name, *columns = frame.columns
     rows = [
-        Row((one_line(line[0]),), tuple(map(_figure, line[1:])))
-        for line in frame[[name, *columns]].itertuples(index=False, name=None)
+        Row((one_line(name),), tuple(map(_figure, line)))
+        for name, *line in frame.itertuples(index=False, name=None)
     ]
     return Table(
         "datasets",
         "Table 1: datasets",
         ("Dataset",),
-        tuple(map(one_line, columns)),
+        tuple(map(one_line, frame.columns[1:])),
         rows,
         note="n, d, q: instances, features and labels; LC: label cardinality; MeanImR: mean over "
         "labels of majority divided by minority instances.",
@@ -364,40 +366,28 @@ def cost_tables(results: Results) -> list[Table]:
 def _cost(cells: Any, by: str, names: Sequence[str], methods: Sequence[str], *, note: str) -> Table:
     sums = cells.pivot_table("cpu_seconds", by, "method", "sum", margins=True, margins_name="\0")
     sums = sums.reindex(index=[*names, "\0"], columns=[*methods, "\0"])
-    lines = list(zip([*names, "Total"], sums.to_numpy()))
-    write = partial(seconds_text, total=float(sums.to_numpy()[-1, -1]))
-    return Table(
-        f"cost-by-{by}",
-        f"Cost by {by} and method",
-        (by.capitalize(),),
-        (*methods, "Total"),
-        [Row((name,), tuple(map(write, line))) for name, line in lines[:-1]]
-        + [Row(("Total",), tuple(map(write, lines[-1][1])), is_total=True)],
-        note=note,
-    )
+    texts = sums.map(partial(seconds_text, total=float(sums.iloc[-1, -1])))
+    texts = texts.rename(index={"\0": "Total"}, columns={"\0": "Total"})
+    title = f"Cost by {by} and method"
+    return _of_texts(f"cost-by-{by}", title, by.capitalize(), texts, note, total=True)
 
 
 def disagreement_table(results: Results) -> Table | None:
     """Return how much the members of the ensembles disagree; None where it was not measured."""
-    if "member_disagreement" not in results.done:
+    column = "member_disagreement"
+    if column not in results.done or results.done[column].isna().all():
         return None
-    cells = results.done[results.done["member_disagreement"].notna()]
-    if cells.empty:
-        return None
-    methods = [method for method in results.methods if method in set(cells["method"])]
-    means = cells.pivot_table("member_disagreement", "learner", "method", "mean")
-    learners = [name for name in results.learners if name in means.index]
-    rows = [
-        Row((name,), tuple(decimals(value, 4) for value in means.loc[name].reindex(methods)))
-        for name in learners
-    ]
-    return Table(
+    means = results.done.pivot_table(column, "learner", "method", "mean")
+    means = means.reindex(
+        index=[name for name in results.learners if name in means.index],
+        columns=[method for method in results.methods if method in means],
+    )
+    return _of_texts(
         "disagreement",
         "How much the members of an ensemble disagree",
-        ("Learner",),
-        tuple(methods),
-        rows,
-        note="Mean over all finished cells. Members that always agree gain nothing from voting.",
+        "Learner",
+        means.map(lambda value: decimals(value, 4)),
+        "Mean over all finished cells. Members that always agree gain nothing from voting.",
     )
 
 

@@ -70,7 +70,7 @@ def _parse_header(
             "An ARFF file must declare attributes", "This one declares none", "Add @attribute lines"
         )
     check_no_repeated_names(file, names, lines)
-    for column in find_columns(file, names, ignore, "ignore"):
+    for column in find_columns(file, names, ignore, arg("ignore", ...)):
         specs[column] = _IGNORED
     # Files have tens of thousands of columns of a few types; each type is parsed once.
     first = dict(zip(reversed(specs), range(len(specs) - 1, -1, -1)))

@@ -63,8 +63,8 @@ def read_csv(
             "The first line must hold the column names", "It is empty", "Add a header", line=1
         )
     check_no_repeated_names(file, names, [line] * len(names))
-    texts = find_columns(file, names, categorical, "categorical")
-    ignored = find_columns(file, names, ignore, "ignore")
+    texts = find_columns(file, names, categorical, arg("categorical", ...))
+    ignored = find_columns(file, names, ignore, arg("ignore", ...))
     frame = _read_frame(sheet, after, len(names), inside, set(texts))
     cells, categories = _read_columns(frame, texts, ignored)
     if not len(cells):

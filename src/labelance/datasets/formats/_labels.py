@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import compress, count
+from itertools import chain, compress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from labelance._arrays._cells import find_stored, rows_with_missing, stored_columns
 from labelance._arrays._columns import cells_by_column
@@ -71,17 +72,25 @@ def list_names(given: Any) -> list[str]:
 
 
 def find_columns(
-    file: TextFile, names: Sequence[str], wanted: Iterable[str], option: str
+    file: TextFile,
+    names: Sequence[str],
+    wanted: Any,
+    source: str,
+    *,
+    what: str = "name",
+    cure: str = "Correct the name",
 ) -> list[int]:
-    """Return the positions of columns that an option names; raise for a name that is none."""
+    """Return the positions of columns that ``source`` names; raise for a name that is none."""
     place = {name: j for j, name in enumerate(names)}
     wanted = list_names(wanted)
     unknown = [name for name in wanted if name not in place]
     if unknown:
         raise file.error(
-            f"Every name in {arg(option, ...)} must be a column",
-            f"There is no column {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], names)}Correct the name. Columns: {show_names(names)}",
+            f"Every {what} in {source} must be a column",
+            f"There is no column {unknown[0]!r}"
+            if len(unknown) == 1
+            else f"{len(unknown)} are not; the first is {unknown[0]!r}",
+            f"{did_you_mean(unknown[0], names)}{cure}. Columns: {show_names(names)}",
         )
     return [place[name] for name in wanted]
 
@@ -157,9 +166,15 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
         ) from problem
     labels = [one for one in root.iter() if re.split("[:}]", one.tag)[-1] == "label"]
     names = [label.get("name", "") for label in labels]
+    if not names:
+        cure = f"Pass a Mulan label file, or name the labels with {arg('labels', ...)}"
+        raise file.error("The label file must name the labels", "It has no <label> element", cure)
     if not all(label.get("name") is not None for label in labels):
         raise file.error("Every label must have a name", "One has none", 'Write <label name="…"/>')
-    return _distinct(file, names)
+    repeated, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise file.error("Every label must be named once", f"{repeated!r} is repeated")
+    return tuple(names)
 
 
 def label_file_bytes(label_names: Sequence[str]) -> bytes:
@@ -174,21 +189,6 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
     rows = [f"<label name={quoteattr(name)}></label>" for name in label_names]
     head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
     return "\n".join([*head, *rows, "</labels>", ""]).encode()
-
-
-def _distinct(file: TextFile, names: list[str]) -> tuple[str, ...]:
-    if not names:
-        raise file.error(
-            "The label file must name the labels",
-            "It has no <label> element",
-            f"Pass a Mulan label file, or name the labels with {arg('labels', ...)}",
-        )
-    repeated, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise file.error(
-            "Every label must be named once", f"{repeated!r} is repeated", "Remove one"
-        )
-    return tuple(names)
 
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
@@ -251,31 +251,27 @@ def _read_lists(
     A missing text has none of them; with ``keep``, it leaves those unknown that its column lists.
     """
     texts = [_list_texts(table, column, separator) for column in columns]
-    lists = [[split_list(text, separator) for text in column] for column in texts]
-    names = sorted({name for column in lists for row in column for name in row})
+    # The last text is the missing one.
+    lists = [[*(split_list(text, separator) for text in column), []] for column in texts]
+    binarizer = MultiLabelBinarizer(sparse_output=True).fit(chain(*lists))
+    names = list(binarizer.classes_)
     if not names:
         raise table.file.error(
             f"With {arg('label_separator')}, label columns must hold lists of labels as text",
             f"There is no label in {show_names(table.names[j] for j in columns)}",
-            "Check which columns are labels",
         )
-    place = {name: j for j, name in enumerate(names)}
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
     unknown = Y.copy()
     for column, rows in zip(columns, lists):
-        ends = np.cumsum([0, *map(len, rows), 0])  # the last text is the missing one
-        places = np.array([place[name] for row in rows for name in row], dtype=np.intp)
-        ones = np.ones(len(places), dtype=np.int32)
-        known = csr_array((ones, places, ends), (len(rows) + 1, len(names)))
-        codes: Any = table.cells[:, [column]]
-        codes = to_dense(codes)[:, 0]
-        at = np.where(np.isnan(codes), len(rows), codes).astype(np.intp)
+        known = csr_array(binarizer.transform(rows))
+        codes = to_dense(table.cells[:, [column]])[:, 0]
+        at = np.where(np.isnan(codes), len(rows) - 1, codes).astype(np.intp)
         # Parquet has a long text once, however many rows have it.
-        needed = 2 * BYTES_PER_NUMBER * int(np.diff(ends)[at].sum())
+        needed = 2 * BYTES_PER_NUMBER * int(np.diff(known.indptr)[at].sum())
         table.file.require(needed, what=f"the labels in {table.names[column]!r}")
         Y = Y + known[at]
         if keep:
-            missing = csr_array((at == len(rows)).astype(np.int32)[:, np.newaxis])
+            missing = csr_array((at == len(rows) - 1).astype(np.int32)[:, np.newaxis])
             listed = csr_array((known.sum(axis=0) > 0).astype(np.int32)[np.newaxis])
             table.file.require(
                 2 * BYTES_PER_NUMBER * missing.nnz * listed.nnz, what="the unknown labels"
@@ -359,39 +355,34 @@ def _label_values(
         else:
             labels = [f"{name}{BETWEEN}{value}" for value in values]
             found += [LabelValue(label, place, code) for code, label in enumerate(labels)]
-    if len(found) > len(columns):
-        _check_unambiguous_names(table, columns)
-    return found
-
-
-def _check_unambiguous_names(table: Table, columns: NDArray[np.intp]) -> None:
     wrong = [table.names[column] for column in columns if BETWEEN in table.names[column]]
-    if wrong:
+    if len(found) > len(columns) and wrong:
         raise table.file.error(
             f"The name of a label column must not contain {BETWEEN}",
             f"Got {wrong[0]!r}",
-            f"Rename it, since labels of its values are called column{BETWEEN}value, or "
-            "leave it out of the labels",
+            f"Rename it, since labels of its values are called column{BETWEEN}value",
         )
+    return found
 
 
 def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
-    """Return the positions of the label columns."""
+    """Return the positions of the label columns, in the order of the file."""
     if labels is None:
-        return _find_by_file(table)
+        own = find_label_file(table.file.path)
+        if not own.is_file():
+            return _named_by_file(table, own.name)
+        labels = own
     if isinstance(labels, (int, np.integer)):
         return _find_by_count(table, int(labels))
     if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.endswith(".xml")):
-        path = Path(labels)
-        return _find_by_name(table, _names_in(table, path), f"the label file {path}")
-    if isinstance(labels, str):
+        # Under the same limit as the data.
+        names = read_label_names(Path(labels), max_size=table.file.max_size)
+        source, cure = f"the label file {labels}", _OTHER_FILE
+    elif isinstance(labels, str):
         return _find_by_pattern(table, labels)
-    return _find_by_name(table, labels, arg("labels", ...), "Correct the name")
-
-
-def _names_in(table: Table, path: Path) -> tuple[str, ...]:
-    """Read a label file under the same limit as the data."""
-    return read_label_names(path, max_size=table.file.max_size)
+    else:
+        names, source, cure = tuple(labels), arg("labels", ...), "Correct the name"
+    return sorted({*find_columns(table.file, table.names, names, source, what="label", cure=cure)})
 
 
 def label_file_beside(path: Path) -> Path:
@@ -407,18 +398,11 @@ def find_label_file(path: Path) -> Path:
     return shared if os.path.isfile(shared) and not os.path.isfile(own) else own
 
 
-def _find_by_file(table: Table) -> Sequence[int]:
-    """Find the labels by a label file next to the data, or else by the data file itself."""
-    label_file = find_label_file(table.file.path)
-    if label_file.is_file():
-        return _find_by_name(table, _names_in(table, label_file), f"the label file {label_file}")
-    if table.labels is not None:
-        return table.labels
-    raise table.file.error(
-        "The label columns are unknown",
-        f"The file does not name them, and there is no {label_file.name} next to it",
-        _HOW_TO,
-    )
+def _named_by_file(table: Table, label_file: str) -> Sequence[int]:
+    if table.labels is None:
+        found = f"The file does not name them, and there is no {label_file} next to it"
+        raise table.file.error("The label columns are unknown", found, _HOW_TO)
+    return table.labels
 
 
 def _find_by_count(table: Table, number: int) -> Sequence[int]:
@@ -446,24 +430,6 @@ def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
 def matches_pattern(name: str, pattern: str) -> bool:
     """Return whether a name is the pattern with anything in place of every ``*``."""
     return fnmatchcase(name, re.sub(r"([?[])", r"[\1]", pattern))
-
-
-def _find_by_name(
-    table: Table, names: Sequence[str], source: str, cure: str = _OTHER_FILE
-) -> Sequence[int]:
-    wanted = set(names)
-    found = list(compress(count(), map(wanted.__contains__, table.names)))
-    if len(found) < len(wanted):
-        columns = set(table.names)
-        unknown = [name for name in names if name not in columns]
-        raise table.file.error(
-            f"Every label in {source} must be a column",
-            f"There is no column {unknown[0]!r}"
-            if len(unknown) == 1
-            else f"{len(unknown)} are not; the first is {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], table.names)}{cure}. Columns: {show_names(table.names)}",
-        )
-    return found
 
 
 def _empty_unknown(
@@ -514,10 +480,17 @@ def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_arra
         cells = cells[:, [value.place for value in values]]
     if not issparse(cells):
         return csr_array(cells == codes, dtype=np.int8)
-    here = cells.data == codes[cells.indices]
-    Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
     # In a sparse row a value that is left out is the first one, which may mean present.
-    return Y if codes.all() else _add_implied(file, Y, cells, codes == 0)
+    implied = np.flatnonzero(codes == 0)
+    here = (cells.data == codes[cells.indices]) & ~np.isin(cells.indices, implied)
+    Y = csr_array((here, cells.indices, cells.indptr), cells.shape, dtype=np.int8)
+    if not implied.size:
+        return Y
+    needed = cells.shape[0] * implied.size * BYTES_PER_NUMBER
+    file.require(needed, what="the labels that sparse rows leave out")
+    rows, places = np.nonzero(to_dense(cells[:, implied]) == 0)
+    ones = np.ones(len(rows), dtype=np.int8)
+    return csr_array(Y + csr_array((ones, (rows, implied[places])), cells.shape))
 
 
 def _keep_unknown(Y: csr_array, cells: Any, values: list[LabelValue]) -> csr_array:
@@ -525,25 +498,6 @@ def _keep_unknown(Y: csr_array, cells: Any, values: list[LabelValue]) -> csr_arr
     if len(values) > cells.shape[1]:
         cells = cells[:, [value.place for value in values]]
     return mark_unknown(Y, part_unknown(cells)[1])
-
-
-def _add_implied(file: TextFile, Y: csr_array, cells: Any, implied: NDArray[np.bool_]) -> csr_array:
-    """Add ones where nothing is stored, in the columns whose first value means present."""
-    rows, columns = np.arange(cells.shape[0]), np.flatnonzero(implied)
-    needed = rows.size * columns.size * (columns.itemsize + 1)
-    file.require(needed, what="the labels that sparse rows leave out")
-    all_ones = csr_array(
-        (
-            np.ones(rows.size * columns.size, dtype=np.int8),
-            np.tile(columns, rows.size),
-            np.arange(rows.size + 1) * columns.size,
-        ),
-        cells.shape,
-    )
-    stored = csr_array(
-        (implied[cells.indices].astype(np.int8), cells.indices, cells.indptr), cells.shape
-    )
-    return csr_array(Y + all_ones - stored)
 
 
 def _check_cells(

@@ -147,7 +147,7 @@ def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> A
     if not ignore:
         return schema
     check_no_repeated_names(file, schema.names)
-    ignored = set(find_columns(file, schema.names, ignore, "ignore"))
+    ignored = set(find_columns(file, schema.names, ignore, arg("ignore", ...)))
     kept = [field for j, field in enumerate(schema) if j not in ignored]
     return pa.schema(kept, metadata=schema.metadata)
 

@@ -29,7 +29,7 @@ from labelance.datasets.formats._text_file import (
     DEFAULT_BUDGET,
     TextFile,
 )
-from labelance.exceptions import DataFileError
+from labelance.exceptions import DataFileError, arg
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -223,7 +223,7 @@ def read_mldr(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
             f"It holds {', '.join(objects) or 'nothing'}",
             "Make one in R with mldr_from_dataframe(frame, labelIndices), and save() it alone",
         ) from problem
-    dropped = {*find_columns(file, names, ignore, "ignore")}
+    dropped = {*find_columns(file, names, ignore, arg("ignore", ...))}
     kept = [j for j, name in enumerate(names) if name not in NOT_DATA and j not in dropped]
     cells: Any = combine_columns([columns[j][0] for j in kept])
     features = [columns[j] for j in kept if not labels[j]]

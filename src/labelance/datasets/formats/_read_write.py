@@ -260,7 +260,7 @@ def read_multilabel(
     if isinstance(found, MultiLabelDataset):
         if not ignore:
             return found
-        ignored = find_columns(file, found.feature_names, ignore, "ignore")
+        ignored = find_columns(file, found.feature_names, ignore, arg("ignore", ...))
         return leave_out(found, [found.feature_names[j] for j in ignored])
     missing = missing_labels or ("error" if unknown is None else "keep")
     data = split_labels(
