@@ -94,50 +94,63 @@ class ArffRows(NamedTuple):
 
     def _read_plain(self) -> tuple[NDArray[np.float64], Categories]:
         """Read dense rows without quotes and comments; raise ValueError for all that is odd."""
-        kinds, categories = self.columns.kinds, self.columns.categories
         numeric, groups = _numeric(self.columns), _groups(self.columns)
         dtype = {j: np.float64 if flag else object for j, flag in enumerate(numeric)}
-        frame = read_frame(self.text, ",", len(kinds), dtype=dtype)
-        cells, learned = np.empty(frame.shape), list(categories)
+        frame = read_frame(self.text, ",", len(numeric), dtype=dtype)
+        cells, learned = np.empty(frame.shape), list(self.columns.categories)
         for j in np.unique(groups, return_index=True)[1]:
             here = groups == groups[j]
-            part = frame.loc[:, here].to_numpy()
-            if kinds[j] != NUMBER and numeric[j]:
-                part = codes_of_integers(part, categories[j])
-            elif not numeric[j]:
-                part, learned[j] = _codes_of(part, kinds[j], categories[j])
-            cells[:, here] = part
+            cells[:, here], learned[j] = self._codes(frame.loc[:, here].to_numpy(), j)
         return cells, tuple(learned)
 
     def _read_plain_sparse(self) -> tuple[csr_array, Categories]:
         """Read sparse rows without quotes and comments; raise ValueError for all that is odd."""
-        text, (names, kinds, categories) = self.text, self.columns
+        text, width = self.text, len(self.columns.names)
         if not text.count(b"\n") == text.count(b"{") == text.count(b"}\n") == text.count(b"}"):
             raise ValueError
         # A line for every value, and one of column -1 before every row.
         text = text.replace(b"{", b"-1 0\n").translate(bytes.maketrans(b",", b"\n"), b"}")
-        numeric = _numeric(self.columns)
-        dtype = {0: np.float64, 1: np.float64 if numeric.all() else object}
+        all_numbers = _numeric(self.columns).all()
+        dtype = {0: np.float64, 1: np.float64 if all_numbers else object}
         frame = read_frame(text, " ", 2, dtype=dtype)
         columns, stored = frame[0].to_numpy(), frame[1].to_numpy()
         starts = columns == -1
         ends = np.append(np.flatnonzero(starts) - np.arange(starts.sum()), (~starts).sum())
-        inside = (np.diff(columns, prepend=-1) > 0) & (columns < len(names))
+        inside = (np.diff(columns, prepend=-1) > 0) & (columns < width)
         if not (starts | inside & (columns == np.floor(columns))).all():
             raise ValueError
         columns, stored = columns[~starts].astype(np.int32), stored[~starts]
-        groups, values, learned = _groups(self.columns), np.empty(len(columns)), list(categories)
+        groups, values = _groups(self.columns), np.empty(len(columns))
+        learned = list(self.columns.categories)
         for j in np.unique(groups, return_index=True)[1]:
             here = (groups == groups[j])[columns]
-            if not numeric.all():
-                values[here], learned[j] = _codes_of(
-                    stored[here], kinds[j], categories[j], first=""
-                )
-            elif kinds[j] == NUMBER:
-                values[here] = stored[here]
-            else:
-                values[here] = codes_of_integers(stored[here], categories[j])
-        return csr_array((values, columns, ends), shape=(len(ends) - 1, len(names))), tuple(learned)
+            values[here], learned[j] = self._codes(stored[here], j)
+        return csr_array((values, columns, ends), shape=(len(ends) - 1, width)), tuple(learned)
+
+    def _codes(self, cells: NDArray[Any], j: int) -> tuple[NDArray[np.float64], Any]:
+        """Return numbers or codes of cells like column ``j``, and its values; missing is NaN.
+
+        Raises ValueError for a cell that is none of the values.
+        """
+        import pandas as pd
+
+        kind, values = self.columns.kinds[j], self.columns.categories[j]
+        if cells.dtype != object:
+            return cells if kind == NUMBER else codes_of_integers(cells, values or ()), values
+        which, found = pd.factorize(cells.ravel())
+        texts = [text.strip(BLANKS) for text in found]
+        if not all(map(_VALUES.fullmatch, texts)):
+            raise ValueError
+        if kind == TEXT:  # a text that a sparse row leaves out is the empty one
+            values = tuple(sorted({*texts, *([""] if self.is_sparse else [])} - {MISSING}))
+        if kind == NUMBER:
+            known = {text: parse_number(text) for text in texts}
+        else:
+            known = {value: float(code) for code, value in enumerate(values or ())}
+            if kind != DROP and not known.keys() >= {*texts} - {MISSING}:
+                raise ValueError
+        codes = np.array([*(known.get(text, math.nan) for text in texts), math.nan])
+        return codes[which].reshape(cells.shape), values
 
     def _read_values(self) -> tuple[Any, Categories]:
         """Read rows of any form, one value after the other, and say which line is wrong."""
@@ -176,48 +189,19 @@ class ArffRows(NamedTuple):
                 assert match is not None  # of nothing, at least
                 tokens = _VALUES.findall(match[1])
                 if match.end() < len(line) or len(tokens) != width:
-                    raise self._error(number, *self._wrong_row(tokens, line[match.end() :]))
+                    wrong = _wrong_row(self.columns.names, tokens, line[match.end() :])
+                    raise self.file.error(*wrong, line=number)
                 yield number, range(width), tokens
                 continue
             match = _SPARSE.match(line)
             pairs = _PAIRS.findall(match[0]) if match else []
             columns = [int(column) for column, _ in pairs]
             if not match or not _END_OF_SPARSE.fullmatch(line, match.end()):
-                raise self._error(number, *_wrong_sparse_row(line, match, columns))
+                raise self.file.error(*_wrong_sparse_row(line, match), line=number)
             for before, column in pairwise([-1, *columns]):
                 if not before < column < width:
-                    raise self._error(number, *_wrong_column(before, column, width))
+                    raise self.file.error(*_wrong_column(before, column, width), line=number)
             yield number, columns, [token for _, token in pairs]
-
-    def _error(self, line: int, problem: str, found: str, cure: str) -> DataFileError:
-        return self.file.error(problem, found, cure, line=line)
-
-    def _wrong_row(self, tokens: Sequence[str], rest: str) -> tuple[str, str, str]:
-        """Say what is wrong with the form of a dense row, from ``rest`` on or in all of it."""
-        names = self.columns.names
-        name = repr(names[min(len(tokens), len(names) - 1)])
-        if rest[:1] in ("{", "}"):
-            return _WEIGHT if len(tokens) == len(names) else _OTHER_KIND
-        if rest[:1] == "," and len(tokens) <= len(names):
-            return (
-                "There must be a value before every comma",
-                f"The value of {name} is empty",
-                "Write ? for a missing value",
-            )
-        if rest[:1] in ("'", '"'):
-            return (
-                "A quoted value must end on its line",
-                f"The value of {name} does not",
-                "Close the quote",
-            )
-        too_few = len(tokens) < len(names)
-        return (
-            f"A row must have {len(names)} values, one per attribute",
-            f"This one has {len(tokens) if too_few else 'more'}",
-            "Add the missing values, ? if they are unknown"
-            if too_few
-            else "Remove the extra values, and quote values with commas or spaces",
-        )
 
     def _wrong_value(
         self, line: int, readers: Sequence[_Reader], columns: Sequence[int], tokens: Sequence[str]
@@ -230,14 +214,12 @@ class ArffRows(NamedTuple):
                 break
         name, found = repr(self.columns.names[j]), f"Got {unquote(token)!r}"
         if self.columns.kinds[j] == NUMBER:
+            problem = f"{name} must be numeric"
             cure = "Write a number or ?, or declare the attribute nominal"
-            return self._error(line, f"{name} must be numeric", found, cure)
-        return self._error(
-            line,
-            f"The value of {name} must be declared in its attribute line",
-            found,
-            "Declare this value, or correct it",
-        )
+        else:
+            problem = f"The value of {name} must be declared in its attribute line"
+            cure = "Declare this value, or correct it"
+        return self.file.error(problem, found, cure, line=line)
 
 
 class _Reader(dict[str, float]):
@@ -281,93 +263,53 @@ def _groups(columns: Columns) -> NDArray[np.intp]:
     ])  # fmt: skip
 
 
-def _codes_of(
-    cells: NDArray[np.object_],
-    kind: int,
-    values: tuple[str, ...] | None,
-    *,
-    first: str | None = None,
-) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Return numbers or codes of texts, and the values of their columns; missing ones are NaN.
-
-    ``first`` is a text that a column of texts has in any case. Raises ValueError for a text that
-    is none of the values.
-    """
-    import pandas as pd
-
-    which, found = pd.factorize(cells.ravel())
-    texts = [text.strip(BLANKS) for text in found]
-    if not all(map(_VALUES.fullmatch, texts)):
-        raise ValueError
-    if kind == TEXT:
-        values = tuple(sorted({*texts, *([] if first is None else [first])} - {MISSING}))
-    if kind == NUMBER:
-        known = {text: parse_number(text) for text in texts}
-    else:
-        known = {value: float(code) for code, value in enumerate(values or ())}
-        if kind != DROP and not known.keys() >= {*texts} - {MISSING}:
-            raise ValueError
-    codes = np.array([*(known.get(text, math.nan) for text in texts), math.nan])
-    return codes[which].reshape(cells.shape), values
-
-
-_WEIGHT = (
-    "Weights of rows are not supported",
-    "This row is followed by a brace, like a weight",
-    "Remove the weights",
-)
+_WEIGHT = "Weights of rows are not supported", "This row has one", "Remove the weights"
 _OTHER_KIND = (
-    "Rows must be all dense or all sparse, like the first one",
-    "This one is not",
+    "Rows must be all dense or all sparse", "This one is not like the first",
     "Write all rows in the same way",
-)
+)  # fmt: skip
 
 
-def _wrong_sparse_row(
-    line: str, match: re.Match[str] | None, columns: Sequence[int]
-) -> tuple[str, str, str]:
+def _wrong_row(names: Sequence[str], tokens: Sequence[str], rest: str) -> tuple[str, str, str]:
+    """Say what is wrong with the form of a dense row, from ``rest`` on or in all of it."""
+    name = repr(names[min(len(tokens), len(names) - 1)])
+    if rest[:1] in ("{", "}"):
+        return _WEIGHT if len(tokens) == len(names) else _OTHER_KIND
+    if rest[:1] == "," and len(tokens) <= len(names):
+        return "There must be a value before every comma", f"{name} is empty", "Write ? for it"
+    if rest[:1] in ("'", '"'):
+        return "A quoted value must end on its line", f"That of {name} does not", "Close the quote"
+    problem = f"A row must have {len(names)} values, one per attribute"
+    if len(tokens) < len(names):
+        return problem, f"This one has {len(tokens)}", "Add the missing values, ? if unknown"
+    return problem, "This one has more", "Remove some, or quote values with commas or spaces"
+
+
+def _wrong_sparse_row(line: str, match: re.Match[str] | None) -> tuple[str, str, str]:
     """Say what is wrong with the form of a sparse row."""
     if match is None:
         return _OTHER_KIND
     rest = line[match.end() :]
     if not rest:
-        return (
-            "A sparse row must end with a brace",
-            "This one does not",
-            "Check that the file is complete, and close the row with }",
-        )
+        found = "This one does not"
+        return "A sparse row must end with a brace", found, "Check that the file is complete"
     if re.match(r"\}[ \t]*[,{]", rest):
         return _WEIGHT
     if rest[0] == "}" or _PAIRS.match(rest):
-        return (
-            "Cells are parted by commas and a row ends with its line",
-            f"Found {rest[:40]!r}",
-            "Correct the row, and quote values with spaces",
-        )
+        problem = "Cells are parted by commas and a row ends with its line"
+        return problem, f"Found {rest[:40]!r}", "Quote values with spaces"
+    problem = "A cell of a sparse row must be a column number and a value"
     number = re.match(r"([0-9]{1,9})(?![^\s,}])", rest)
     if number is None:
-        return (
-            "A cell of a sparse row must be a column number and a value",
-            f"Found {re.split('[ ,}]', rest)[0][:40]!r}",
-            "Correct the cell",
-        )
-    return (
-        "A cell of a sparse row is the number of a column and a value",
-        f"column {number[1]} has no value, or one whose quote is not closed",
-        "Write the value, ? where it is unknown",
-    )
+        return problem, f"Found {re.split('[ ,}]', rest)[0][:40]!r}", "Correct the cell"
+    found = f"Column {number[1]} has no value, or one whose quote is not closed"
+    return problem, found, "Write the value, ? where it is unknown"
 
 
 def _wrong_column(before: int, column: int, width: int) -> tuple[str, str, str]:
     """Say what is wrong with the number of a column."""
     if column >= width:
-        return (
-            f"A cell of a sparse row must be a column number below {width} and a value",
-            f"Found {str(column)!r}",
-            "Correct the cell",
-        )
-    return (
-        "The columns of a sparse row increase",
-        f"column {column} comes too late or twice",
-        "Sort the cells of the row",
-    )
+        problem = f"A cell of a sparse row must be a column number below {width} and a value"
+        return problem, f"Found {str(column)!r}", "Correct the cell"
+    found = f"column {column} comes too late or twice"
+    return "The columns of a sparse row increase", found, "Sort the cells of the row"

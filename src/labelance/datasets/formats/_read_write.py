@@ -17,6 +17,7 @@ from labelance._arrays._containers import stored_values
 from labelance._arrays._words import counts_rows
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import warn_user
+from labelance._validation._arguments import check_choice
 from labelance.datasets._dataset import MultiLabelDataset, find_texts, leave_out
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
 from labelance.datasets.formats._csv import check_no_decimal_commas, read_csv, write_csv
@@ -344,20 +345,10 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
             )
 
 
-_POLICIES: dict[str, tuple[str, ...]] = {
-    "missing_labels": get_args(MissingLabels),
-    "multi_class": get_args(MultiClass),
-}
-
-
 def _check_policies(options: dict[str, Any]) -> None:
     """Raise for a policy that there is not, before the file is read."""
-    for name, known in _POLICIES.items():
-        if options.get(name, "error") not in known:
-            raise InputError(
-                f"{arg(name)} must be one of {', '.join(map(repr, known))}",
-                f"Got {options[name]!r}",
-            )
+    check_choice("missing_labels", options.get("missing_labels", "error"), get_args(MissingLabels))
+    check_choice("multi_class", options.get("multi_class", "error"), get_args(MultiClass))
     unknown = list_names(options.get("unknown", ""))
     if not unknown or not all(isinstance(value, str) for value in unknown):
         raise InputError(
@@ -460,8 +451,10 @@ def write_multilabel(
     beside = label_file_beside(path) if label_file and kind in _WITH_LABEL_FILE else None
     if beside is not None and _names_same_labels(beside, dataset.label_names):
         beside = None
-    if not overwrite:
-        _check_no_existing([path] if beside is None else [path, beside])
+    for there in filter(Path.exists, [path] if beside is None else [path, beside]):
+        if not overwrite:
+            cure = f"Pass {arg('overwrite', True)}, or choose another name"
+            raise InputError(f"{there} already exists", "Existing files are kept", cure)
     try:
         with replace_when_done(path) as temporary:
             _write(_WRITERS[kind], dataset, temporary)
@@ -518,13 +511,3 @@ def _names_same_labels(path: Path, names: tuple[str, ...]) -> bool:
         return set(read_label_names(path)) == set(names)
     except DataFileError:
         return False
-
-
-def _check_no_existing(paths: list[Path]) -> None:
-    for path in paths:
-        if path.exists():
-            raise InputError(
-                f"{path} already exists",
-                "Existing files are kept",
-                f"Pass {arg('overwrite', True)}, or choose another name",
-            )
