@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import re
 import shutil
@@ -40,9 +37,6 @@ DASK_PAGE = "user guide, page Dask"
 _PER_CELL = 16  # bytes: a number as it is read, and in the array that it goes to
 _MOST_PER_BYTE = 100  # of a file; about its data nothing more is asked where so much would fit
 _HEAD = 1 << 20
-_UNPACK: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
-}  # fmt: skip
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]
@@ -371,6 +365,8 @@ def _check_fits_memory(path: str | Path, format: Format) -> None:
 
 def _memory_of_data(path: str | Path, format: Format) -> float:
     """Estimate the memory that reading a file takes: from what it says of itself, or its head."""
+    from labelance.datasets.formats._text_file import find_codec, unpack
+
     size = os.path.getsize(path)
     try:
         if format == "parquet":
@@ -382,11 +378,9 @@ def _memory_of_data(path: str | Path, format: Format) -> float:
             with zipfile.ZipFile(path) as arrays:
                 return 2.0 * sum(one.file_size for one in arrays.infolist())
         with open(path, "rb") as file:
-            start = file.read(6)
+            codec = find_codec(file.read(16))
             file.seek(0)
-            unpack = next((opened for magic, opened in _UNPACK.items() if start.startswith(magic)),
-                          lambda stream: stream)  # fmt: skip
-            head = unpack(file).read(_HEAD)
+            head = (unpack(codec, file) if codec else file).read(_HEAD)
             grows = len(head) / max(1, file.tell())
     except Exception:  # reading it will say what is wrong
         return 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -34,10 +33,10 @@ from labelance.cli._data import (
 )
 from labelance.cli._scores import (
     LabelColumns,
-    add_index,
     check_suffix,
     is_id_name,
     read_ids,
+    read_table,
     write_decisions,
 )
 from labelance.exceptions import InputError
@@ -355,6 +354,8 @@ class _NewRows:
 
 def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _NewRows:
     """Read the columns that a model uses, by name, and the ids of the rows."""
+    import scipy.sparse as sp
+
     from labelance.datasets.formats._parquet import read_vectors
     from labelance.datasets.formats._read_write import find_format
 
@@ -366,12 +367,12 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
         names = list(dataset.feature_names) if kind == "npz" else None
         return _NewRows(_match_columns(dataset, names, model, path, {}), None, "id", [])
     vectors = read_vectors(path) if kind == "parquet" else {}
-    table = _read_table(path, kind, vectors, (), encoding)
+    table = read_table(path, kind, encoding, ignore=list(vectors))
     words = [name for name in _word_columns(model) if name in table.names]
     if kind in ("csv", "tsv") and any(
         table.categories[table.names.index(name)] is None for name in words
     ):  # words that look like numbers here
-        table = _read_table(path, kind, vectors, words, encoding)
+        table = read_table(path, kind, encoding, words=words)
     wanted = [str(name) for name in getattr(model, "feature_names_in_", ())]
     labels = [str(name) for name in getattr(model, "label_names_", None) or ()]
     extras = [name for name in table.names if wanted and name not in (*wanted, *labels)]
@@ -379,48 +380,20 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
     ids = None
     if own is not None:
         place = table.names.index(own)
-        ids = read_ids(table, "parquet" if kind in ("arff", "rda") else kind, place)
+        ids = read_ids(table, kind, place)
     used = [
         j
         for j, name in enumerate(table.names)
         if name in wanted or (name != own and name not in labels)
     ]
-    dataset = _as_dataset(table, used)
+    dataset = labelance.datasets.MultiLabelDataset(
+        table.cells[:, used],
+        sp.csr_array((table.cells.shape[0], 1)),
+        feature_names=tuple(table.names[j] for j in used),
+        categories=tuple(table.categories[j] for j in used),
+    )
     X = _match_columns(dataset, list(dataset.feature_names), model, path, vectors)
     return _NewRows(X, ids, own or "id", [name for name in extras if name != own])
-
-
-def _read_table(
-    path: Path, kind: str, vectors: dict[str, Any], words: Sequence[str], encoding: str
-) -> Any:
-    from labelance.datasets.formats._arff import read_arff
-    from labelance.datasets.formats._csv import read_csv
-    from labelance.datasets.formats._parquet import read_index, read_parquet
-    from labelance.datasets.formats._rda import read_mldr
-    from labelance.datasets.formats._text_file import TextFile, find_budget
-
-    file = TextFile(path, encoding=encoding, max_size=find_budget(path))
-    if kind == "parquet":
-        return add_index(read_parquet(file, ignore=list(vectors)), read_index(path))
-    if kind == "arff":
-        return read_arff(file)
-    if kind == "rda":
-        return read_mldr(file)
-    return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
-
-
-def _as_dataset(table: Any, columns: list[int]) -> MultiLabelDataset:
-    import scipy.sparse as sp
-
-    from labelance.datasets import MultiLabelDataset
-
-    cells = table.cells[:, columns]
-    return MultiLabelDataset(
-        cells,
-        sp.csr_array((cells.shape[0], 1)),
-        feature_names=tuple(table.names[j] for j in columns),
-        categories=tuple(table.categories[j] for j in columns),
-    )
 
 
 def _match_columns(

@@ -71,19 +71,19 @@ def read_scores(path: Path, id_name: str | None, encoding: str = "utf-8") -> Lab
     if kind in ("npz", "npy"):
         if id_name is not None:
             raise InputError(
-                "--id names a column of a CSV, TSV or Parquet file",
+                "--id names a column of a table",
                 f"{path} is an array",
-                "Remove --id; an NPZ file may hold the ids as 'id'",
+                "An NPZ file may hold ids as 'id'",
             )
         found = _read_arrays(path, kind)
         if found.is_dataset:
             raise InputError(
-                "SCORES must be the scores of a model",
-                f"{path} is a dataset, with features and labels",
-                f"Score its rows first; its labels are --truth {path}",
+                "SCORES must be scores of a model",
+                f"{path} is a dataset",
+                f"Score its rows; its labels are --truth {path}",
             )
     else:
-        table = _read_table(path, kind, encoding)
+        table = read_table(path, kind, encoding)
         column = _find_id(table, path, id_name)
         ids = None if column is None else read_ids(table, kind, column)
         labels = [j for j, name in enumerate(table.names) if j != column and name != _UNNAMED]
@@ -110,7 +110,7 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
             places = _match_names(path, found.names, scores)
         found = replace(found, cells=found.cells[:, places], names=scores.names)
     else:
-        table = _read_table(path, kind, scores.encoding)
+        table = read_table(path, kind, scores.encoding)
         own = None if scores.ids is None or by_position else _find_same_id(table, scores)
         ids = None if own is None else read_ids(table, kind, own)
         others = [j for j in range(len(table.names)) if j != own]
@@ -143,7 +143,7 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
         raise InputError(
             f"Every cell of {path} must be 0 or 1",
             f"{np.count_nonzero(np.isnan(stored))} are missing",
-            "Fill them, or ignore them with --missing-labels ignore",
+            "Ignore them with --missing-labels ignore",
         )
     return found
 
@@ -232,20 +232,25 @@ def _find_kind(path: Path) -> str:
     return kind
 
 
-def _read_table(path: Path, kind: str, encoding: str, words: Sequence[str] = ()) -> Any:
-    """Read all columns; those in ``words`` stay as they are written."""
+def read_table(
+    path: Path, kind: str, encoding: str, *, words: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> Any:
+    """Read all columns; those in ``words`` stay as they are written.
+
+    The unnamed index of a frame in Parquet is the last column, which CSV has as its first.
+    """
+    from labelance.datasets.formats._arff import read_arff
     from labelance.datasets.formats._csv import read_csv
     from labelance.datasets.formats._parquet import read_index, read_parquet
+    from labelance.datasets.formats._rda import read_mldr
     from labelance.datasets.formats._text_file import TextFile, find_budget
 
     file = TextFile(path, encoding=encoding, max_size=find_budget(path))
-    if kind == "parquet":
-        return add_index(read_parquet(file), read_index(path))
-    return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
-
-
-def add_index(table: Any, ids: list[str] | None) -> Any:
-    """Return the table with the unnamed index as its last column, which CSV has as its first."""
+    if kind in ("arff", "rda"):
+        return read_arff(file) if kind == "arff" else read_mldr(file)
+    if kind != "parquet":
+        return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
+    table, ids = read_parquet(file, ignore=ignore), read_index(path)
     if ids is None:
         return table
     values, codes = np.unique(ids, return_inverse=True)
@@ -327,14 +332,14 @@ def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> InputError
     return InputError(
         "Rows are joined by ids, which both files must have in columns of one name",
         f"{path} has {here} and {scores.path} has {there}",
-        "Give both columns one name; or add --by-position if the rows have the same order",
+        "Give both one name; or add --by-position if the rows have the same order",
     )
 
 
 def read_ids(table: Any, kind: str, column: int) -> list[str]:
     """Return the ids as text; numbers are read again, since long ones have no double."""
-    if table.categories[column] is None and kind != "parquet":
-        table = _read_table(table.file.path, kind, table.file.encoding, [table.names[column]])
+    if table.categories[column] is None and kind in ("csv", "tsv"):
+        table = read_table(table.file.path, kind, table.file.encoding, words=[table.names[column]])
     cells, values = table.cells[:, column], table.categories[column]
     if values is not None:
         return ["" if np.isnan(code) else values[int(code)] for code in cells]
@@ -352,7 +357,7 @@ def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
         raise InputError(
             f"Every score column of {path} must hold numbers",
             f"{name!r} has {word!r}",
-            f"Correct the cell, or add --id {name} if the column identifies the rows",
+            f"Add --id {name} if the column identifies the rows",
         )
 
 
@@ -488,7 +493,7 @@ def _truth_column(table: Any, path: Path, column: int) -> Any:
             raise InputError(
                 f"Every label of {path} must be 0 or 1",
                 f"{table.names[column]!r} has {other[0]:g}",
-                f"Correct the cell, or add --id {table.names[column]} if the column names the rows",
+                f"Add --id {table.names[column]} if the column names the rows",
             )
         return cells
     words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
@@ -509,14 +514,14 @@ def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
             raise InputError(
                 "Ids must be unique",
                 f"{table.path} has an id twice",
-                "Correct the ids, or add --by-position if the rows have the same order",
+                "Correct the ids, or add --by-position",
             )
     missing = [one for one in scores.ids if one not in place]
     if missing:
         raise InputError(
             f"{truth.path} must have a row for every id of {scores.path}",
             f"{len(missing)} are missing; the first is {missing[0]!r}",
-            "Add these rows, or add --by-position if the rows have the same order",
+            "Add these rows, or add --by-position",
         )
     return [place[one] for one in scores.ids]
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance._utils._notebook import draw_result
-from labelance.datasets._dataset import MultiLabelDataset
 from labelance.datasets._protocol import Protocol, apply_protocol
 from labelance.datasets._registry import REGISTRY, DatasetInfo, find_entry
 from labelance.exceptions import DownloadError
@@ -186,30 +185,6 @@ def get_data_home(data_home: Folder = None) -> Path:
     return Path(pooch.os_cache("labelance"))
 
 
-@overload
-def load_dataset(
-    name: str,
-    *,
-    protocol: Protocol | None = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool | Literal["auto"] = ...,
-) -> MultiLabelDataset: ...
-
-
-@overload
-def load_dataset(
-    name: str,
-    *,
-    protocol: Protocol | None = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool | Literal["auto"] = ...,
-) -> tuple[Any, Any]: ...
-
-
 def load_dataset(
     name: str,
     *,
@@ -218,7 +193,7 @@ def load_dataset(
     download_if_missing: bool = True,
     return_X_y: bool = False,
     as_frame: bool | Literal["auto"] = "auto",
-) -> MultiLabelDataset | tuple[Any, Any]:
+) -> Any:
     """Load a public dataset, from this machine if it is there and from the network otherwise.
 
     A few small ones are bundled with labelance: flags (mixed features) and verbframes (sparse).
@@ -409,7 +384,7 @@ def _check_made(info: DatasetInfo, arff: bytes, xml: bytes) -> None:
     if made != (info.sha256_arff, info.sha256_xml):
         raise DownloadError(
             f"The files of {info.name} do not match the registered checksums",
-            "The converted files differ",
+            "The converted ones differ",
             "Please report this",
         )
 

@@ -115,5 +115,5 @@ def find_entry(name: str) -> DatasetInfo:
     raise InputError(
         f"{name!r} is not a dataset of the catalogue",
         f"The catalogue has {', '.join(REGISTRY)}",
-        f"{did_you_mean(name, REGISTRY)}Correct the name, or read a file with read_multilabel",
+        f"{did_you_mean(name, REGISTRY)}Or read a file with read_multilabel",
     )

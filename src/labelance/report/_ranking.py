@@ -83,8 +83,8 @@ def open_results(
     if not metrics:
         raise InputError(
             "A report needs finished cells with metrics",
-            f"None of {len(cells)} rows is done and has a number in {', '.join(METRICS)}",
-            "Run the study first, or list its failures with 'labelance study status'",
+            f"None of {len(cells)} rows is done and has one",
+            "Run the study first",
         )
     return Results(
         done=done,
@@ -141,6 +141,7 @@ def _one_config(cells: Any, config: str | None) -> Any:
         raise InputError(
             "A table can show results of one configuration only",
             f"The results have {len(found)}: {', '.join(name or '(none)' for name in found)}",
+            "Choose one with config=",
         )
     return cells
 

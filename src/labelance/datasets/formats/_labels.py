@@ -161,7 +161,7 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
         raise file.error(
             "The encoding of the label file is not readable",
             f"It declares another one ({problem})",
-            'Save it as UTF-8, with encoding="utf-8" in its first line',
+            "Save it as UTF-8",
             line=1,
         ) from problem
     labels = [one for one in root.iter() if re.split("[:}]", one.tag)[-1] == "label"]
@@ -184,7 +184,7 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
             raise InputError(
                 "A label name must not have control characters",
                 f"Got the label {name!r}",
-                "Rename the label, or use label_file=False",
+                "Use label_file=False",
             )
     rows = [f"<label name={quoteattr(name)}></label>" for name in label_names]
     head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
@@ -467,7 +467,7 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
         raise table.file.error(
             f"{arg('missing_labels', 'drop')} would drop all rows",
             "Every row has a missing label",
-            f"Use {arg('missing_labels', 'negative')}, or leave columns out of the labels",
+            f"Use {arg('missing_labels', 'negative')}",
         )
     line_of = table.line_of and (lambda row: table.line(int(keep[row])))
     return replace(table, cells=table.cells[keep], line_of=line_of)

@@ -69,7 +69,7 @@ def read_libsvm(
         raise file.error(
             f"The first line declares {n} rows",
             f"The file has {len(rows.lines)}",
-            "Check that the file is complete, or correct the line",
+            "Check that the file is complete",
             line=1,
         )
     if first_feature is None:
@@ -182,8 +182,7 @@ def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
     if any(values not in (None, ("0", "1")) for values in data.categories) or not data.n_features:
         raise InputError(
             "LibSVM text needs at least one feature, and numeric features only",
-            "X has no features, or categorical ones with values other than 0 and 1",
-            "Encode them as numbers, or write ARFF or NPZ",
+            "X has none, or categories other than 0 and 1",
         )
     out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())
     names = np.array([f"{j}:" for j in range(data.n_features)], dtype=object)

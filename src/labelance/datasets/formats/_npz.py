@@ -90,7 +90,7 @@ class _Archive:
         labels = next((name for name in ("y", "Y") if name in names), None)
         if "X" not in names or labels is None:
             raise self.file.error(
-                "An NPZ file must have the arrays X and y, or be written by labelance",
+                "It must have the arrays X and y, or be written by labelance",
                 f"It has {', '.join(names[:5]) or 'no arrays'}",
                 "Write it with np.savez(file, X=X, y=y)",
             )
@@ -104,11 +104,7 @@ class _Archive:
     def _dense(self, name: str) -> NDArray[Any]:
         X = self._array(name)
         if X.ndim == 0:
-            raise self.file.error(
-                f"{name} must have rows and columns",
-                "It is a single number",
-                f"Save a table: np.savez(file, X=X, y=y) with {name}.ndim == 2",
-            )
+            raise self.file.error(f"{name} must have rows and columns", "It is a single number")
         self._take(BYTES_PER_NAME * X.shape[-1], "the names of the columns")
         return X
 
@@ -156,5 +152,5 @@ def _not_ours(file: TextFile, problem: Exception) -> DataFileError:
     return file.error(
         "This is not a complete NPZ file written by labelance",
         f"Reading it failed ({problem})",
-        "Write it again with write_multilabel, or make a MultiLabelDataset from your own arrays",
+        "Write it again",
     )

@@ -52,7 +52,7 @@ def find_codec(head: bytes) -> str | None:
     return next((name for name, magic in _MAGICS.items() if magic.match(head)), None)
 
 
-def _unpack(name: str, stream: BinaryIO) -> Any:
+def unpack(name: str, stream: BinaryIO) -> Any:
     """Return a file to read what an open one holds."""
     if name == "Zstandard":
         pyarrow = _import_pyarrow("Reading")
@@ -195,7 +195,7 @@ class TextFile:
     def _read_packed(self, name: str, stream: BinaryIO) -> bytes:
         content = bytearray()
         try:
-            with _unpack(name, stream) as unpacked:
+            with unpack(name, stream) as unpacked:
                 while chunk := unpacked.read1(READ_SIZE):
                     content += chunk
                     # A few kilobytes can stand for gigabytes.

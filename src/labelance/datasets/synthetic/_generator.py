@@ -47,7 +47,6 @@ def label_frequencies(
         raise InputError(
             "Every label needs at least one row that has it and one that lacks it",
             f"Label {worst} would have {counts[worst]} of n_samples={n_samples}",
-            "Raise n_samples, or lower imbalance",
         )
     return counts
 
@@ -64,7 +63,6 @@ def _from_ratios(
         raise InputError(
             f"imbalance must be one number, or {n_labels} positive ratios, one per label",
             f"It has shape {ratio.shape} and values from {ratio.min():g} to {ratio.max():g}",
-            "Pass zeros divided by ones for every label",
         )
     return 1 / (1 + ratio)
 
@@ -85,7 +83,7 @@ def _geometric(
         raise InputError(
             f"cardinality must be in (0, {n_labels / 2:g}] for n_labels={n_labels}",
             f"Got {cardinality:g}",
-            "For labels that most rows have, pass imbalance as an array with ratios below 1",
+            "Pass imbalance as an array with ratios below 1",
         )
 
     def shares(curve: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -287,7 +285,6 @@ def _split_minority(
         raise InputError(
             f"type_shares={tuple(shares.tolist())} cannot be met within {TOLERANCE}",
             f"The closest shares for these labels are {tuple(reached.round(3).tolist())}",
-            "Raise n_samples, lower imbalance, or change the shares",
         )
     return parts
 

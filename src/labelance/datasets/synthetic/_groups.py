@@ -130,7 +130,7 @@ def assign_types(
             raise InputError(
                 f"The types of label {label} need {len(parts[-1])} separate groups of {k + 1} rows",
                 f"There are {n_groups}",
-                "Raise the share of safe cells in type_shares, or make the label rarer",
+                "Raise the share of safe cells",
             )
     return parts, cells
 
@@ -317,9 +317,8 @@ def _slots_needed(
             return n_digits, levels
     raise InputError(
         f"The sparse rows must distinguish {n_groups} groups",
-        f"density={density:g} of n_features={n_features} distinguishes only "
-        f"{(width * MOST_LEVELS) ** n_slots}",
-        "Raise n_features, bring density closer to 0.3, or lower n_samples",
+        f"density={density:g} distinguishes only {(width * MOST_LEVELS) ** n_slots}",
+        "Raise n_features",
     )
 
 
