@@ -37,6 +37,7 @@ DASK_PAGE = "user guide, page Dask"
 _PER_CELL = 16  # bytes: a number as it is read, and in the array that it goes to
 _MOST_PER_BYTE = 100  # of a file; about its data nothing more is asked where so much would fit
 _HEAD = 1 << 20
+_MOST_NAMES = 20
 
 Protocol = Literal["paper"] | None
 Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]
@@ -495,7 +496,8 @@ def _losses(dataset: MultiLabelDataset, kind: Format) -> Iterator[str]:
         return
     numbers = [j for j in nominal if all(map(is_number, dataset.categories[j] or ()))]
     if numbers:
-        names = ",".join(dataset.feature_names[j] for j in numbers)
+        names = ",".join(dataset.feature_names[j] for j in numbers[:_MOST_NAMES])
+        names += f",… ({len(numbers)} in all)" * (len(numbers) > _MOST_NAMES)
         yield (
             f"{kind.upper()} declares no categories, and these nominal features hold numbers: read "
             f"the file with --categorical {names}"

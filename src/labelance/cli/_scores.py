@@ -227,7 +227,7 @@ def _find_kind(path: Path) -> str:
         raise InputError(
             "Scores and labels must be CSV, TSV, Parquet, NPZ or NPY files",
             f"Got {path.name!r}",
-            "Save them, for example with numpy.save('scores.npy', scores)",
+            "Save scores with numpy.save('scores.npy', scores), labels with labelance convert",
         )
     return kind
 

@@ -633,6 +633,8 @@ def test_decimal_commas_name_their_cure_whatever_separates_cells(tmp_path, separ
         with pytest.raises(DataFileError, match=r"'beat' has '90,5'.*decimal=','"):
             read_multilabel(path, labels=-1, separator=choice)
     assert read_multilabel(path, labels=-1, ignore=["beat"]).feature_names == ("day",)
+    with pytest.raises(DataFileError, match=r"sep=.*, encoding='cp1252', decimal=','"):
+        read_multilabel(path, labels=-1, encoding="cp1252")
 
 
 @pytest.mark.parametrize("ending", ["xlsx", "xls", "ods"])
@@ -643,6 +645,21 @@ def test_spreadsheets_name_the_way_to_csv(tmp_path, ending):
         read_multilabel(path)
     with pytest.raises(InputError, match=r"Use CSV, such as more\.csv"):
         write_multilabel((np.eye(3), np.eye(3)), tmp_path / f"more.{ending}")
+
+
+def test_header_cells_may_be_blank(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("tempo,sad,,\n90,1,,\n80,0,,\n")  # as spreadsheets write unused columns
+    assert read_multilabel(path, labels=["sad"]).feature_names == ("tempo",)
+    path.write_text(',"",,sad\n7,1,x,1\n5,2,,0\n')
+    with pytest.raises(DataFileError, match="'' is repeated"):
+        read_multilabel(path, labels=["sad"])
+    path.write_text(",tempo, ,sad\n7,1,x,1\n5,2,,0\n")
+    data = read_multilabel(path, labels=["sad"])
+    assert data.feature_names == ("", "tempo", "column 3")
+    assert data.categories == (None, None, ("x",))
+    path.write_text('"",sad\n,1\n,0\n')  # a name that is empty, not a blank
+    assert read_multilabel(path, labels=["sad"]).feature_names == ("",)
 
 
 def test_bars_and_blanks_after_commas_separate_cells(tmp_path):

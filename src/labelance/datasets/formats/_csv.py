@@ -7,6 +7,7 @@ that looks missing was quoted, and which line is wrong.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -57,15 +58,22 @@ def read_csv(
         )
     text, inside = _tidy(file, text, separator.encode())
     sheet = _Sheet(file, text, separator)
-    line, after, names = next(sheet.rows(), (1, 1, ()))
-    if not names:
+    line, after, header = next(sheet.rows(), (1, 1, ()))
+    if not header:
         raise file.error(
             "The first line must hold the column names", "It is empty", "Add a header", line=1
         )
+    # Spreadsheets write cells that are not used, and an index may have no name.
+    blank = [j for j, cell in enumerate(header) if not cell.strip(BLANKS)]
+    names = tuple(
+        f"column {j + 1}" if j in blank[1:] else cell.strip(BLANKS).strip(_GUARD)
+        for j, cell in enumerate(header)
+    )
     check_no_repeated_names(file, names, [line] * len(names))
     texts = find_columns(file, names, categorical, arg("categorical", ...))
     ignored = find_columns(file, names, ignore, arg("ignore", ...))
     frame = _read_frame(sheet, after, len(names), inside, set(texts))
+    ignored += [j for j in blank if frame[j].isna().all()]
     cells, categories = _read_columns(frame, texts, ignored)
     if not len(cells):
         raise file.error("The file has a header and no rows", "Rows must follow the header")
@@ -183,14 +191,16 @@ class _Sheet(NamedTuple):
     text: bytes
     separator: str
 
-    def rows(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        """Yield first line, line after and cells of the rows that are not empty, header first."""
+    def rows(self) -> Iterator[tuple[int, int, Sequence[str]]]:
+        """Yield first line, line after and cells of the rows that are not empty, header first.
+
+        Cells are guarded as `_tidy` does it.
+        """
         reader, line = _parse(self.text, self.separator), 1
         with suppress(csv.Error):  # a cell that is too long; pandas reads it
             for row in reader:
                 if row:
-                    cells = tuple(cell.strip(BLANKS).strip(_GUARD) for cell in row)
-                    yield line, reader.line_num + 1, cells
+                    yield line, reader.line_num + 1, row
                 line = reader.line_num + 1
 
     def check_widths(self, width: int) -> None:
@@ -230,11 +240,12 @@ def check_no_decimal_commas(
     file: TextFile, data: MultiLabelDataset, categorical: Collection[str], separator: str | None
 ) -> None:
     """Raise where numbers with a decimal comma would be taken for words."""
+    is_utf8 = codecs.lookup(file.encoding).name == "utf-8"
     for name, values in zip(data.feature_names, data.categories):
         commas = [value for value in values or () if "," in value]
         if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
             separator = separator or _find_separator(file.read())
-            options = f"sep={separator!r}"
+            options = f"sep={separator!r}" + f", encoding={file.encoding!r}" * (not is_utf8)
             if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
                 problem, options = "Numbers must not have commas", options + ", thousands=','"
             else:

@@ -229,7 +229,8 @@ def read_multilabel(
     -----
     Dense text formats give a dense X. In CSV an unquoted cell that is empty, ``?``, ``NA``,
     ``NaN`` or ``null`` is missing; columns with any other word in them are nominal, their values
-    in alphabetical order.
+    in alphabetical order. Columns without a name that hold nothing, as spreadsheets write them,
+    are left out; others without a name but the first are called ``column 3`` and so on.
 
     Examples
     --------
