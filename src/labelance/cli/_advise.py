@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -58,15 +56,14 @@ def advise(
                 say(f"left out: {name} ({why})", to=errors)
         tell(f"Advising on {dataset.n_samples} rows")
         use_names(dataset.feature_names, dataset.label_names)
-        with only_results_on_stdout(), _telling():
-            advice = labelance.advise(
-                X,
-                y,
-                measure=measure,
-                budget=budget,
-                random_state=seed,
-                n_jobs=jobs,
-            )
+        try:
+            with only_results_on_stdout():
+                advice = labelance.advise(
+                    X, y, measure=measure, budget=budget, random_state=seed, n_jobs=jobs
+                )
+        except KeyboardInterrupt:
+            say("interrupted before two folds were finished, too early for an advice", to=errors)
+            raise
     advice = replace(advice, code=source.add_to_code(advice.code))
     if json:
         print_json({"source": source.data, **advice.to_dict()})
@@ -76,13 +73,3 @@ def advise(
         say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)
     if advice.design.interrupted:  # what is finished is printed; the exit code says the rest
         raise KeyboardInterrupt
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """Say, if Ctrl-C ends the block, that there is no advice."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say("interrupted before two folds were finished, too early for an advice", to=errors)
-        raise

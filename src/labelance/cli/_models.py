@@ -90,7 +90,11 @@ def fit(
     Texts, categories, numbers and (Parquet) vectors are read; ids and dates are left out. With
     --missing-labels keep or --unknown -1, each label learns from the rows in which it is known.
     """
-    _check_model_name(output)
+    import pandas
+
+    if output.suffix != ".skops":
+        name = output.with_suffix(".skops") if output.name.strip("-.") else "model.skops"
+        raise InputError("A model is saved as a .skops file", f"Got -o {output}", f"Use -o {name}")
     check_free(output, force)
     skops_io = _import_skops("labelance fit")
     began = perf_counter()
@@ -99,7 +103,9 @@ def fit(
         model = _make_model(learner, rows, seed, jobs)
         X = rows.X if learner == "default" else _fill_texts(rows.X)
         tell(f"Fitting {rows.dataset.n_samples} rows")
-        model.fit(X, _label_table(rows.dataset))
+        # Labels as a frame, so that the model knows their names.
+        names = list(rows.dataset.label_names)
+        model.fit(X, pandas.DataFrame(rows.dataset.Y.toarray(), columns=names))
         tell("Writing")
         with replace_when_done(output) as temporary:
             skops_io.dump(model, temporary)
@@ -176,15 +182,6 @@ def _import_skops(purpose: str) -> Any:
     return optional_import("skops.io", extra="cli", purpose=purpose)
 
 
-def _check_model_name(path: Path) -> None:
-    if path.suffix != ".skops":
-        raise InputError(
-            "A model is saved as a .skops file",
-            f"Got -o {path}",
-            f"Use -o {path.with_suffix('.skops') if path.name.strip('-.') else 'model.skops'}",
-        )
-
-
 def _make_model(learner: Learner, rows: Rows, seed: int, jobs: int) -> Any:
     if learner == "default":
         return labelance.RareLabelClassifier(random_state=seed, n_jobs=jobs)
@@ -236,13 +233,6 @@ def _make_encoder(rows: Rows) -> list[Any]:
         scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
         steps.append((scaled, by_kind["number"]))
     return [make_column_transformer(*steps)]
-
-
-def _label_table(dataset: MultiLabelDataset) -> Any:
-    """Return labels as a frame, so that the model knows their names."""
-    import pandas
-
-    return pandas.DataFrame(dataset.Y.toarray(), columns=list(dataset.label_names))
 
 
 def _open_model(path: Path) -> Any:

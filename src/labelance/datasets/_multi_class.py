@@ -145,8 +145,12 @@ class MultiClassReduction(MarksVersion, BaseEstimator):
                 f"MultiClassReduction was fitted to {len(self.classes_)} targets",
                 f"Got {len(columns)}",
             )
-        if _are_given(names) and _are_given(self.target_names_):
-            _check_no_other_targets(names, self.target_names_)
+        fitted = list(self.target_names_)
+        if _are_given(names) and _are_given(fitted) and names != fitted:
+            raise InputError(
+                f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
+                f"Got {', '.join(map(str, names[:5]))}",
+            )
         parts = []
         for name, column, classes in zip(names, columns, self.classes_):
             _check_no_new_classes(name, column, classes)
@@ -229,14 +233,6 @@ def _check_table(shape: tuple[int, ...]) -> None:
 def _are_given(names: Sequence[Any]) -> bool:
     """Tell names from the numbers that columns without names have."""
     return list(names) != list(range(len(names)))
-
-
-def _check_no_other_targets(names: Sequence[Any], fitted: Sequence[Any]) -> None:
-    if list(names) != list(fitted):
-        raise InputError(
-            f"MultiClassReduction was fitted to the targets {', '.join(map(str, fitted[:5]))}",
-            f"Got {', '.join(map(str, names[:5]))}",
-        )
 
 
 def _classes(name: Any, column: NDArray[Any]) -> NDArray[Any]:

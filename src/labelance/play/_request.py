@@ -52,12 +52,15 @@ def parse_request(body: bytes, scenes: dict[str, Scene]) -> Request:
             f"A request must be an object with some of {', '.join(sorted(_KEYS))}",
             "It is not an object, or has other keys",
         )
+    scale = document.get("scale")
+    if scale not in _SCALES:
+        raise InputError("scale must be null, 'range' or 'standard'", f"Got {scale!r:.50}")
     return Request(
         scene=_find_scene(document, scenes),
         n_neighbors=_number(document, "n_neighbors", 1, MOST_NEIGHBORS, whole=True),
         ratio=_number(document, "ratio", 0, LARGEST_RATIO),
         seed=_number(document, "seed", 0, 2**32 - 1, whole=True),
-        scale=_scale(document.get("scale")),
+        scale=scale,
     )
 
 
@@ -111,10 +114,4 @@ def _number(
             f"{name} must be {'an integer' if whole else 'a number'} from {least} to {most}",
             f"Got {value!r:.50}",
         )
-    return value
-
-
-def _scale(value: Any) -> str | None:
-    if value not in _SCALES:
-        raise InputError("scale must be null, 'range' or 'standard'", f"Got {value!r:.50}")
     return value

@@ -151,8 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
         except LabelanceError as error:
             self._refuse(400, error.problem, error.found, error.cure)
         except Exception as error:  # a mistake of ours, which the terminal shows, too
-            found = f"It raised {type(error).__name__}"
-            self._refuse(500, "Exploring failed", found, "Report the output of the terminal")
+            raised = f"It raised {type(error).__name__}"
+            self._refuse(500, "Exploring failed", raised, "Report the output of the terminal")
             raise
         else:
             self._send_json(200, document)

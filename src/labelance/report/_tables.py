@@ -339,7 +339,8 @@ def score_table(block: Block, means: Any, methods: Sequence[str]) -> Table:
         ("Dataset",),
         tuple(methods),
         rows,
-        note="Mean ± standard deviation over folds." + _star(block),
+        note="Mean ± standard deviation over folds."
+        + " * Not complete, and so not ranked." * bool(block.left_out),
     )
 
 
@@ -347,10 +348,6 @@ def _mean_sd(row: Any) -> str:
     if row is None:
         return NOTHING
     return f"{row.mean:.3f} ± {row.std:.3f}" if row.count > 1 else f"{row.mean:.3f}"
-
-
-def _star(block: Block) -> str:
-    return " * Not complete, and so not ranked." if block.left_out else ""
 
 
 def cost_tables(results: Results) -> list[Table]:

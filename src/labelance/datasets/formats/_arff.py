@@ -54,12 +54,6 @@ class _SplitHead(NamedTuple):
     lines: Sequence[int]
 
 
-def _data_line(text: bytes) -> int | None:
-    """Return the position after the line ``@data``, or None."""
-    match = _DATA.search(text)
-    return match.end() if match else None
-
-
 def _parse_header(
     file: TextFile, head: str, text: TextPolicy, ignore: Sequence[str]
 ) -> tuple[str, Columns]:
@@ -178,14 +172,15 @@ _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})")
 def read_arff(file: TextFile, *, text: TextPolicy = "error", ignore: Sequence[str] = ()) -> Table:
     """Read a dense or sparse ARFF file into a table."""
     content = file.read()
-    end = _data_line(content)
-    if end is None:
+    data = _DATA.search(content)
+    if data is None:
         raise file.error(
             "The header of an ARFF file must end with @data",
             "The file ends without it",
             "Check that the ARFF file is complete",
             line=content.count(b"\n") + 1,
         )
+    end = data.end()
     relation, columns = _parse_header(file, content[:end].decode(), text, ignore)
     rows = ArffRows(file, columns, content[end:], content.count(b"\n", 0, end) + 1)
     cells, categories = rows.read()

@@ -369,8 +369,11 @@ def find_label_columns(table: Table, labels: Labels) -> Sequence[int]:
     """Return the positions of the label columns, in the order of the file."""
     if labels is None:
         own = find_label_file(table.file.path)
+        if not own.is_file() and table.labels is None:
+            found = f"The file does not name them, and there is no {own.name} next to it"
+            raise table.file.error("The label columns are unknown", found, _HOW_TO)
         if not own.is_file():
-            return _named_by_file(table, own.name)
+            return table.labels or ()
         labels = own
     if isinstance(labels, (int, np.integer)):
         return _find_by_count(table, int(labels))
@@ -396,13 +399,6 @@ def find_label_file(path: Path) -> Path:
     shared = own.with_name(_PART.sub("", own.stem) + ".xml")
     # Not Path.is_file, which raises for a name that is longer than names may be.
     return shared if os.path.isfile(shared) and not os.path.isfile(own) else own
-
-
-def _named_by_file(table: Table, label_file: str) -> Sequence[int]:
-    if table.labels is None:
-        found = f"The file does not name them, and there is no {label_file} next to it"
-        raise table.file.error("The label columns are unknown", found, _HOW_TO)
-    return table.labels
 
 
 def _find_by_count(table: Table, number: int) -> Sequence[int]:
