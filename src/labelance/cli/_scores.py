@@ -357,7 +357,7 @@ def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
         raise InputError(
             f"Every score column of {path} must hold numbers",
             f"{name!r} has {word!r}",
-            f"Add --id {name} if the column identifies the rows",
+            f"Correct it, or add --id {name} if the column identifies the rows",
         )
 
 
