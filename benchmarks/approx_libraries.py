@@ -29,7 +29,7 @@ from _measure import peak_extra_bytes
 from _scale_data import make_rows
 from labelance.neighbors import _partition, find_neighbors
 from labelance.neighbors._metric import FeatureMetric
-from labelance.neighbors._topk import Candidates
+from labelance.neighbors._neighborhood import Candidates
 
 K, NAMED, MEASURED, BLOCK = 5, 16, 1000, 1024
 _partition._MANY_ROWS = 0  # so that few rows are searched as many are

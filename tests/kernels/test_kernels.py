@@ -23,9 +23,9 @@ from labelance.model_selection._stratify import (
 )
 from labelance.neighbors import _kernels as neighbors
 from labelance.neighbors._candidates import Bounds, new_scan
-from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._metric import CompiledMetric
+from labelance.neighbors._neighborhood import Candidates, new_top_k
 from labelance.neighbors._partition import Error, Extents
-from labelance.neighbors._topk import Candidates, new_top_k
 from labelance.sampling import _kernels as sampling
 from labelance.sampling._random import _majority_bags
 

@@ -39,7 +39,7 @@ ROWS = {
 def any_size(monkeypatch):
     """Take any number of rows for many."""
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
-    monkeypatch.setattr("labelance.neighbors._kdtree._ROWS", np.inf)
+    monkeypatch.setattr("labelance.neighbors._dense._TREE_ROWS", np.inf)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ ROWS = {
 def always_cells(monkeypatch):
     """Divide any number of rows among cells, however little that rules out."""
     monkeypatch.setattr("labelance.neighbors._engine._SMALL", 0)
-    monkeypatch.setattr("labelance.neighbors._kdtree._ROWS", np.inf)
+    monkeypatch.setattr("labelance.neighbors._dense._TREE_ROWS", np.inf)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
 
@@ -135,7 +135,7 @@ def test_with_verbose_it_says_which_engine_searches_and_why(always_cells, monkey
 
 
 def test_other_methods_are_refused():
-    with pytest.raises(InputError, match='"auto", "exact" or "approx"'):
+    with pytest.raises(InputError, match="'auto', 'exact', 'approx'"):
         find_neighbors(ROWS["clusters"], 5, algorithm="nearly")
     with pytest.raises(ValueError, match="algorithm"):
         MLSOL(algorithm="nearly").fit_resample(ROWS["clusters"], np.eye(N, 3, dtype=int))

@@ -200,7 +200,7 @@ def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
     """Trees are for very many rows; here they get few, and crowds of equally near ones."""
     X = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=4, max_size=20))]
     k = data.draw(st.integers(1, 3))
-    with engines(fast=True), patch("labelance.neighbors._kdtree._ROWS", 0):
+    with engines(fast=True), patch("labelance.neighbors._dense._TREE_ROWS", 0):
         same(find_neighbors(X, k), nearest(euclidean_table(X), k))
         Q = X[::-2] * 0.75
         expected = nearest(euclidean_table(X, Q=Q), k, own=False)
@@ -208,7 +208,7 @@ def test_trees_equal_the_table(X, data, euclidean_table, nearest, engines):
 
 
 def test_every_engine_that_suits_gives_the_same_answer(monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._kdtree._ROWS", 0)
+    monkeypatch.setattr("labelance.neighbors._dense._TREE_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
     X = np.random.default_rng(0).integers(5, size=(250, 3)) / 3  # with ties

@@ -162,7 +162,7 @@ def test_paired_distances_of_a_callable():
     [
         ({"metric": "straight"}, "straight"),
         ({"metric": "precomputed"}, "precomputed"),
-        ({"scale": "max"}, "scale must be None.* Got 'max'"),
+        ({"scale": "max"}, "scale must be one of None.* Got 'max'"),
         ({"metric": "manhattan", "missing": "distance"}, "euclidean"),
         ({"metric": "cosine", "categorical_features": [0]}, "categorical features"),
     ],

@@ -43,9 +43,8 @@ from labelance.imbalance._measures import (
 from labelance.imbalance._page import draw_page
 from labelance.imbalance._profile_text import LONGEST_TABLE, draw_html, draw_text
 from labelance.imbalance._profile_values import ProfiledData, ProfileValues
-from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import find_neighbors_for
-from labelance.neighbors._metric import Scale
+from labelance.neighbors._metric import Metric, Scale
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 
 from labelance._validation._categorical import CategoricalFeatures
 from labelance.imbalance._local import HasIndices, LabelType, LocalDistribution
-from labelance.neighbors._distance import Metric
-from labelance.neighbors._metric import Scale
+from labelance.neighbors._metric import Metric, Scale
 
 
 @dataclass(frozen=True, eq=False)

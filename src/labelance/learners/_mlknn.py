@@ -19,9 +19,8 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import check_no_other_places, validate_features
 from labelance.neighbors import Neighborhood
-from labelance.neighbors._distance import Metric
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
-from labelance.neighbors._metric import FeatureMetric, Scale
+from labelance.neighbors._metric import FeatureMetric, Metric, Scale
 from labelance.neighbors._neighborhood import scale_to_all
 
 Floats = NDArray[np.float64]

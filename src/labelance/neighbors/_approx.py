@@ -21,12 +21,12 @@ import numpy as np
 from labelance._utils._messages import optional_import
 from labelance._utils._threads import single_threaded_blas
 from labelance.exceptions import InputError, arg
+from labelance.neighbors._dense import suits_kdtree
 from labelance.neighbors._embedding import Points
 from labelance.neighbors._engine import has_missing_numbers, run_exact
-from labelance.neighbors._kdtree import suits_kdtree
+from labelance.neighbors._neighborhood import Candidates, TopK, new_results
 from labelance.neighbors._partition import divide, embed_points, place_centers, suits_cells
 from labelance.neighbors._search import Search, for_each_block, log_engine, spread_rows
-from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _LISTS_PER_ROOT = 4  # lists for every root of the number of rows
 _LOOKED_INTO = (8, 16, 32, 64, 128)  # lists, the next if it is too few
@@ -151,14 +151,7 @@ class RowLists:
             near = self.search.rank(some, Candidates(rows, (rows < n).sum(axis=1)))
             found.rows[start:stop], found.values[start:stop] = near
 
-        for_each_block(
-            work,
-            len(queries),
-            block=_BLOCK,
-            threads=self.search.threads,
-            what="Searching neighbors",
-            unit="rows",
-        )
+        for_each_block(work, len(queries), _BLOCK, self.search.threads)
         return found
 
 

@@ -18,15 +18,17 @@ than 2⁻⁵¹ (terms + 4) S; a little more lets sums that have the same root co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from labelance.neighbors._kernels import scan_lines
-from labelance.neighbors._search import Search, spread_rows
-from labelance.neighbors._topk import Candidates, TopK, new_top_k
+from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
+from labelance.neighbors._search import Search, search_brute, spread_rows
 
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in this many, for this many queries
 
@@ -128,6 +130,20 @@ class CandidateEngine(ABC):
         # k equal rows: no later row comes before them.
         scan.best.values[full[nearest.values[:, -1] == 0]] = -np.inf
         return int(ranked.sum())
+
+
+def search_candidates(
+    make: Callable[[np.dtype], CandidateEngine | None], search: Search, most: int
+) -> TopK:
+    """Return what an engine finds by bounds in float32, or in float64 if these are too coarse.
+
+    ``make`` returns None where no bounds hold: then all pairs are measured.
+    """
+    engine = make(SINGLE)
+    if engine is not None and engine.is_too_coarse():
+        del engine  # before there is another, twice as large
+        engine = make(DOUBLE)
+    return search_brute(search) if engine is None else engine.run(most)
 
 
 def new_scan(queries: int, k: int, capacity: int, dtype: np.dtype) -> Scan:

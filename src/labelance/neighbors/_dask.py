@@ -34,6 +34,7 @@ from labelance.neighbors._embedding import (
 )
 from labelance.neighbors._kernels import bound_cells
 from labelance.neighbors._metric import FeatureMetric
+from labelance.neighbors._neighborhood import TopK, merge
 from labelance.neighbors._partition import (
     WORTHWHILE,
     Cells,
@@ -48,7 +49,6 @@ from labelance.neighbors._partition import (
     spread_centers,
 )
 from labelance.neighbors._search import Search
-from labelance.neighbors._topk import TopK, merge
 
 Engine = Callable[[Search], TopK]
 

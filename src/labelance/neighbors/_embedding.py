@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelance.neighbors._distance import CompiledMetric
+from labelance.neighbors._metric import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)
 _CELLS = 1 << 17  # cells worked on together, so that they stay in the processor's cache

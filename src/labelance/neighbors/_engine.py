@@ -14,12 +14,11 @@ from typing import NamedTuple
 from labelance._arrays._columns import has_missing
 from labelance._utils._messages import warn_user
 from labelance.exceptions import LongSearchWarning, arg
-from labelance.neighbors._gemm import search_gemm
-from labelance.neighbors._kdtree import search_kdtree, suits_kdtree
+from labelance.neighbors._dense import search_gemm, search_kdtree, suits_kdtree
+from labelance.neighbors._neighborhood import TopK
 from labelance.neighbors._partition import search_partition, suits_cells
 from labelance.neighbors._search import Search, search_brute, search_pairwise
 from labelance.neighbors._sparse import search_sparse
-from labelance.neighbors._topk import TopK
 from labelance.neighbors._torch import search_tensors
 
 # Cells of all pairs together: below the first, preparing costs more than measuring them all, and

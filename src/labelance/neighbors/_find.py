@@ -13,6 +13,7 @@ from labelance._arrays._open import has_sparse_rows, kind_of, place_of, take_row
 from labelance._progress import show_progress
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
+from labelance._validation._arguments import check_choice
 from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._features import (
     Features,
@@ -31,12 +32,10 @@ from labelance.exceptions import (
 )
 from labelance.neighbors._approx import search_approx
 from labelance.neighbors._dask import search_blocks
-from labelance.neighbors._distance import Metric
 from labelance.neighbors._engine import run_exact
-from labelance.neighbors._metric import INSTEAD, FeatureMetric, Scale, find_dominant_columns
-from labelance.neighbors._neighborhood import Neighborhood
+from labelance.neighbors._metric import INSTEAD, FeatureMetric, Metric, Scale, find_dominant_columns
+from labelance.neighbors._neighborhood import Neighborhood, TopK
 from labelance.neighbors._search import Search
-from labelance.neighbors._topk import TopK
 
 Algorithm = Literal["auto", "exact", "approx"]
 ALGORITHMS = get_args(Algorithm)
@@ -176,34 +175,21 @@ def find_neighbors_for(
     )
     if judge_scales and scale is None and metric == "euclidean":
         warn_of_dominant_columns(caller, features)
-    n = features.X.shape[0]
-    bag = None if among is None else _validate_bag(among, n)
+    X, nominal, Q = features.X, features.categorical, None
+    n = X.shape[0]
+    if among is not None:
+        among = _validate_bag(among, n)
+        n = len(among)
     learned = FeatureMetric.learn(
-        features.X,
-        metric=metric,
-        scale=scale,
-        categorical=features.categorical,
-        missing=missing,
-        rows=bag,
+        X, metric=metric, scale=scale, categorical=nominal, missing=missing, rows=among
     )
-    if queries is None:
-        n_neighbors, Q = (
-            check_n_neighbors(n_neighbors, n if bag is None else len(bag), caller=caller),
-            None,
-        )
-    else:
-        n_neighbors = check_n_neighbors(n_neighbors, n + 1, caller=caller)
+    k = check_n_neighbors(n_neighbors, n if queries is None else n + 1, caller=caller)
+    if queries is not None:
         Q = validate_like(queries, features.schema(), caller=caller)
         _check_queries(Q, features, missing)
     with show_progress(verbose):
         return search_neighbors(
-            features.X,
-            n_neighbors,
-            learned,
-            among=bag,
-            queries=Q,
-            algorithm=algorithm,
-            n_jobs=n_jobs,
+            X, k, learned, among=among, queries=Q, algorithm=algorithm, n_jobs=n_jobs
         )
 
 
@@ -240,7 +226,7 @@ def search_neighbors(
         The number of threads.
     """
     if among is not None:
-        return _search_bag(X, k, metric, np.asarray(among), algorithm, n_jobs)
+        return _search_bag(X, k, metric, among, algorithm=algorithm, n_jobs=n_jobs)
     X = metric.rescale_rows(X)
     if kind_of(X) == "blocks":
         Q = None if queries is None else metric.rescale_rows(queries)
@@ -254,12 +240,19 @@ def search_neighbors(
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
-    found = search_approx(search) if algorithm == "approx" else None
-    nearest = run_exact(search) if found is None else found.nearest
-    if found is not None and found.recall < _LOW_RECALL:
-        _warn_of_low_recall(found.recall)
+    nearest, recall = None, None
+    if algorithm == "approx" and (found := search_approx(search)) is not None:
+        nearest, recall = found
+        if recall < _LOW_RECALL:
+            warn_user(
+                f"The approximate search found {recall:.0%} of the nearest neighbors, measured on "
+                f"a sample of rows. Use {arg('algorithm', 'exact')}, or reduce the features first, "
+                "for example with sklearn.decomposition.PCA.",
+                LowRecallWarning,
+            )
+    nearest = run_exact(search) if nearest is None else nearest
     return_freed_memory(X.shape[0])
-    return _finite_neighborhood(nearest, metric, None if found is None else found.recall)
+    return _finite_neighborhood(nearest, metric, recall)
 
 
 def _finite_neighborhood(
@@ -328,28 +321,14 @@ def check_works_on_disk(
 
 
 def _search_bag(
-    X: Any,
-    k: int,
-    metric: FeatureMetric,
-    among: np.ndarray,
-    algorithm: Algorithm,
-    n_jobs: int | None,
+    X: Any, k: int, metric: FeatureMetric, among: np.ndarray, **options: Any
 ) -> Neighborhood:
     order = np.argsort(among)
     ordered = among[order]  # a tie goes to the lower row number, however the bag is listed
-    inside = search_neighbors(take_rows(X, ordered), k, metric, algorithm=algorithm, n_jobs=n_jobs)
+    inside = search_neighbors(take_rows(X, ordered), k, metric, **options)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return Neighborhood(ordered[inside.indices[back]], inside.distances[back], inside.recall_)
-
-
-def _warn_of_low_recall(recall: float) -> None:
-    warn_user(
-        f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a sample "
-        f"of rows. Use {arg('algorithm', 'exact')}, or reduce the features first, for example with "
-        "sklearn.decomposition.PCA.",
-        LowRecallWarning,
-    )
 
 
 def resolve_neighbors(
@@ -388,9 +367,8 @@ def resolve_neighbors(
         finder = clone(finder, safe=False)
         wanted = getattr(finder, "n_neighbors", None)
         if wanted is not None:
-            check_n_neighbors(
-                wanted - 1, X.shape[0], caller=caller, name="k_neighbors.n_neighbors - 1"
-            )
+            name = "k_neighbors.n_neighbors - 1"
+            check_n_neighbors(wanted - 1, X.shape[0], caller=caller, name=name)
         finder.fit(X)
     distances, indices = finder.kneighbors(X)
     found = _without_own_row(np.asarray(indices), np.asarray(distances))
@@ -431,8 +409,9 @@ def check_neighborhood(
         found = f"It has {given.n_neighbors} neighbors per row, and {k} are needed"
     else:
         _check_possible_rows(given, X.shape[0], caller)
-        if not all(_agrees(given, X, metric, place) for place in range(given.n_neighbors)):
-            found = "Its distances are not those of these rows, metric and scale"
+        for near, distances in zip(given.indices.T, given.distances.T):
+            if not np.allclose(metric.paired(X, X, None, near), distances, rtol=1e-9, atol=1e-12):
+                found = "Its distances are not those of these rows, metric and scale"
     if found:
         raise InputError(
             f"The neighborhood of {caller} must belong to the rows of X",
@@ -454,45 +433,24 @@ def _check_possible_rows(found: Neighborhood, n: int, caller: str) -> None:
         )
 
 
-def _agrees(given: Neighborhood, X: Any, metric: FeatureMetric, place: int) -> bool:
-    distances = metric.paired(X, X, None, given.indices[:, place])
-    return np.allclose(distances, given.distances[:, place], rtol=1e-9, atol=1e-12)
-
-
 def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors") -> int:
     """Return k, or say why there cannot be that many neighbors among n rows."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(
-            f"{arg(name)} of {caller} must be an integer >= 1",
-            f"Got {k!r}",
-            f"Choose {arg(name)} from 1 to {n - 1}",
-        )
+        raise InputError(f"{arg(name)} of {caller} must be an integer >= 1", f"Got {k!r}")
     if k >= n:
         raise TooFewRowsError(
             f"{arg(name)} of {caller} must be < n_samples",
             f"Got {k}, and there are only {n} rows",
-            f"Lower {arg(name)} to at most {n - 1}" if n > 1 else "Pass more rows",
+            f"Lower {arg(name)} to at most {n - 1}" if n > 1 else "",
         )
     return int(k)
 
 
 def _check_options(missing: str, algorithm: str, among: Any, queries: Any) -> None:
-    if missing not in ("error", "distance"):
-        raise InputError(
-            'missing must be "error" or "distance"', f"Got {missing!r}", "Choose one of the two"
-        )
-    if algorithm not in ALGORITHMS:
-        raise InputError(
-            'algorithm must be "auto", "exact" or "approx"',
-            f"Got {algorithm!r}",
-            "Choose one of them",
-        )
+    check_choice("missing", missing, ("error", "distance"))
+    check_choice("algorithm", algorithm, ALGORITHMS)
     if among is not None and queries is not None:
-        raise InputError(
-            "among and queries of find_neighbors exclude each other",
-            "Got both",
-            "Select the rows of X first, and pass queries alone",
-        )
+        raise InputError("among and queries of find_neighbors exclude each other", "Got both")
 
 
 def _validate_bag(among: Any, n: int) -> np.ndarray:
@@ -504,13 +462,11 @@ def _validate_bag(among: Any, n: int) -> np.ndarray:
             f"among must be a list of row numbers from 0 to {n - 1}",
             f"Got {bag.dtype}{list(bag.shape)}"
             + (f" from {bag.min()} to {bag.max()}" if whole else ""),
-            "Pass np.flatnonzero(mask) if you have a mask",
         )
     if len(np.unique(bag)) < len(bag):
         raise InputError(
             "among must list every row once",
             f"{len(bag) - len(np.unique(bag))} of its {len(bag)} entries are repetitions",
-            "Pass np.unique(among), or repeat the rows in X",
         )
     return bag.astype(np.int64)
 
@@ -521,9 +477,7 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
     kinds = ["a sparse matrix" if one else "a dense table" for one in sparse]
     if kinds[0] != kinds[1]:
         raise InputError(
-            "queries must be dense or sparse, like X",
-            "X is {} and queries is {}".format(*kinds),
-            "Convert queries the way X was made",
+            "queries must be dense or sparse, like X", "X is {} and queries is {}".format(*kinds)
         )
     if missing == "error" and has_missing(Q, ~features.categorical):
         raise MissingValuesError(

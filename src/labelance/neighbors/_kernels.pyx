@@ -66,7 +66,7 @@ cdef inline bint insert_nearer(
     return values[k - 1] == 0
 
 
-# ``_distance.CompiledMetric``.
+# ``_metric.CompiledMetric``.
 cdef struct Metric:
     const double *width
     const double *low

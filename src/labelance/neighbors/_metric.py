@@ -1,14 +1,21 @@
-"""The feature metric: what is learned from the columns of X, such as widths and nominal features.
+"""The feature metric: what is learned from the columns of X, and distances of rows by it.
 
-Pairs are measured in :mod:`labelance.neighbors._distance`, by what is learned here.
+The Euclidean and cosine distances are our own. The distance of two rows is the root of a
+float64 sum over the features in column order. A feature in which both rows are zero adds
+exactly 0, so merging two sparse rows gives the same bits as walking two dense ones, and no
+block, thread or engine can change an answer. Every other metric is scikit-learn's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
 from labelance._arrays._columns import (
@@ -22,21 +29,18 @@ from labelance._arrays._columns import (
     quick_column_std,
     shift_exponents,
 )
-from labelance._arrays._containers import to_dense
+from labelance._arrays._containers import SparseRows, to_dense
 from labelance._arrays._memory import split_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
+from labelance._validation._arguments import check_choice
 from labelance.exceptions import ContainerError, InputError, arg
 from labelance.neighbors import _tensor_metric
-from labelance.neighbors._distance import (
-    CompiledMetric,
-    Metric,
-    Params,
-    paired_distances,
-    rank,
-)
+from labelance.neighbors._kernels import rank_dense, rank_sparse
+from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
 from labelance.neighbors._tensor_metric import FAINT
-from labelance.neighbors._topk import Candidates, TopK
 
+Metric = str | Callable[[np.ndarray, np.ndarray], float]
+Params = dict[str, np.ndarray]
 Scale = Literal["range", "standard"] | None
 
 # Without missing values, which only our own distance takes, these two are the plain distance.
@@ -47,15 +51,25 @@ INSTEAD = {
     "mahalanobis": "Whiten its features first, X @ np.linalg.cholesky(np.linalg.inv("
     'da.cov(X.T).compute())), and pass metric="euclidean"',
 }
-_LEARNED = tuple(INSTEAD)
 _ALIASES = {"l2": "euclidean", "nan_euclidean": "euclidean"}
 _KNOWN = sorted({*VALID_METRICS["brute"]} - {"precomputed"})
 _KNOWN_SPARSE = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
 
+_PAIRS = 32  # pairs measured by one call of scikit-learn, which measures all their combinations
 _MORE = 1000  # times the squared distance of all other columns together: these decide nothing
 _ROWS_TO_LOOK_AT = 1_000
 _CELLS_TO_LOOK_AT = 50_000  # of wide tables, whose squares and places take memory, too
 _BYTES_PER_PAIR = 256  # so that what is computed of many pairs in memory stays small
+
+
+class CompiledMetric(NamedTuple):
+    """A feature metric as compiled code takes it, one entry per feature."""
+
+    width: np.ndarray  # a difference is divided by it: 1 is plain, inf leaves the feature out
+    low: np.ndarray  # smallest and largest known value, for pairs with a missing one
+    high: np.ndarray
+    nominal: np.ndarray
+    cosine: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +135,7 @@ class FeatureMetric:
         takes_missing = missing == "distance"
         compiled = _learn(searched, scale, nominal, takes_missing, metric == "cosine")
         learned = cls(metric, compiled, takes_missing)
-        if metric in _LEARNED:
+        if metric in INSTEAD:
             return replace(learned, params=_learn_params(metric, learned.scaled(searched)))
         return learned
 
@@ -155,14 +169,19 @@ class FeatureMetric:
         self, Q: Any, queries: np.ndarray, X: Any, own: np.ndarray, candidates: Candidates, k: int
     ) -> TopK:
         """Return the k nearest among the candidates of each query row of Q."""
-        return rank(Q, queries, X, own, candidates, self.compiled, k)
+        nearest = new_top_k(len(queries), k)
+        candidates = Candidates(*map(_as_list, candidates))
+        queries, own = map(_as_list, (queries, own))
+        if sp.issparse(X):
+            of_q, of_x = sparse_rows(Q, X)
+            rank_sparse(*of_q, queries, *of_x, own, candidates, self.compiled, nearest)
+        else:
+            Q, X = map(np.ascontiguousarray, (Q, X))
+            rank_dense(Q, queries, X, own, candidates, self.compiled, nearest)
+        return nearest
 
     def paired(
-        self,
-        A: Any,
-        B: Any,
-        rows_a: np.ndarray | None = None,
-        rows_b: np.ndarray | None = None,
+        self, A: Any, B: Any, rows_a: np.ndarray | None = None, rows_b: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the distance between row ``rows_a[t]`` of A and row ``rows_b[t]`` of B, for all t.
 
@@ -183,11 +202,7 @@ class FeatureMetric:
         return map_pairs(self._measure, A, B, [(None, rows) for rows in each])
 
     def _measure(
-        self,
-        A: Any,
-        B: Any,
-        rows_a: np.ndarray | None = None,
-        rows_b: np.ndarray | None = None,
+        self, A: Any, B: Any, rows_a: np.ndarray | None = None, rows_b: np.ndarray | None = None
     ) -> np.ndarray:
         """Measure pairs of rows that are not in blocks."""
         rows_a = np.arange(A.shape[0]) if rows_a is None else np.asarray(rows_a, dtype=np.int64)
@@ -200,14 +215,10 @@ class FeatureMetric:
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
         out = np.empty(len(rows_a))
         for part in split_rows(len(rows_a), _BYTES_PER_PAIR):
-            out[part] = self._paired(A, B, rows_a[part], rows_b[part])
+            m = part.stop - part.start
+            only = Candidates(rows_b[part, np.newaxis], np.ones(m, dtype=np.int64))
+            out[part] = self.rank(A, rows_a[part], B, np.full(m, -1), only, 1).values[:, 0]
         return out
-
-    def _paired(self, A: Any, B: Any, rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
-        """Measure a block of pairs of rows."""
-        m = len(rows_a)
-        only = Candidates(rows_b[:, np.newaxis], np.ones(m, dtype=np.int64))
-        return self.rank(A, rows_a, B, np.full(m, -1), only, 1).values[:, 0]
 
 
 def _learn(
@@ -251,10 +262,7 @@ def _check_finite_widths(width: np.ndarray, scale: str) -> None:
 
 def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: str) -> None:
     """Raise if the metric is unknown, or cannot do what else is asked."""
-    if scale not in (None, "range", "standard"):
-        raise InputError(
-            'scale must be None, "range" or "standard"', f"Got {scale!r}", "Choose one of the three"
-        )
+    check_choice("scale", scale, (None, "range", "standard"))
     if not callable(metric) and metric not in _KNOWN:
         raise InputError(
             "metric must be a callable or a metric of scikit-learn",
@@ -303,17 +311,13 @@ def distance_shares(X: Any, categorical: np.ndarray, scale: Scale = None) -> np.
     if scale is not None:
         learned = FeatureMetric.learn(X, scale=scale, categorical=categorical, missing="distance")
         rows = learned.scaled(rows)
-    return _distance_shares(rows, categorical)
-
-
-def _distance_shares(X: Any, categorical: np.ndarray) -> np.ndarray:
-    low, high = column_range(X)
+    low, high = column_range(rows)
     size = np.nan_to_num(np.fmax(abs(low), abs(high)))
     unit = np.where(size > 0, size, 1.0)  # neither squares nor their sums overflow or underflow
     with np.errstate(divide="ignore"):
-        log = np.log2(quick_column_std(divide_columns(X, unit))) + np.log2(unit) + 0.5
+        log = np.log2(quick_column_std(divide_columns(rows, unit))) + np.log2(unit) + 0.5
     for column in np.flatnonzero(categorical):
-        log[column] = _log_root_of_difference(X[:, [column]])
+        log[column] = _log_root_of_difference(rows[:, [column]])
     varies = np.isfinite(log)
     squares = np.zeros(len(log))
     squares[varies] = np.exp2(np.maximum(2 * (log[varies] - log.max()), -1000.0))  # never 0
@@ -341,3 +345,45 @@ def _learn_params(metric: Metric, X: np.ndarray) -> Params:
             "The covariance matrix of X has no inverse",
             "Reduce X with sklearn.decomposition.PCA first, or use another metric",
         ) from None
+
+
+# --- distances of rows ----------------------------------------------------------------------------
+
+
+def all_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
+    """Return the distances between all rows of A and all rows of B."""
+    if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+        A, B = A != 0, B != 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = pairwise_distances(A, B, metric=metric, n_jobs=1, **params)
+    if np.isinf(distances).any():
+        raise InputError(
+            f"The metric {metric!r} must give finite distances",
+            "Some distances are infinite, since X has very large numbers",
+            "Scale X down first, for example with sklearn.preprocessing.MaxAbsScaler",
+        )
+    return np.ascontiguousarray(distances, dtype=np.float64)
+
+
+def paired_distances(metric: Metric, A: Any, B: Any, params: Params) -> np.ndarray:
+    """Return the distances between row t of A and row t of B, for all t."""
+    if callable(metric):
+        return np.array([metric(a, b) for a, b in zip(A, B)], dtype=np.float64)
+    out = np.empty(A.shape[0])
+    for start in range(0, len(out), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        out[part] = np.diagonal(all_distances(metric, A[part], B[part], params))
+    return out
+
+
+def _as_list(numbers: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
+def sparse_rows(*tables: Any) -> list[SparseRows]:
+    """Return the arrays of CSR tables, with indices of one type."""
+    index = np.result_type(*(part for X in tables for part in (X.indices, X.indptr)))
+    return [
+        SparseRows(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
+        for X in tables
+    ]

@@ -11,7 +11,7 @@ with center a and the rows x of another cell, with center b, two bounds hold:
 A query scans its own cell first, which gives it k rows and hence a reach; a cell that lies beyond
 the reach is skipped with all of its rows. Distances to centers are float32 products with the error
 of `bounds_of`, and every bound is moved to its safe side by that error. What is scanned is scanned
-as in :mod:`labelance.neighbors._gemm`, so the answers are the same to the last bit, whatever the
+as in :mod:`labelance.neighbors._dense`, so the answers are the same to the last bit, whatever the
 centers are. Where a sample of queries says that too little would be skipped, they are products of
 all pairs after all.
 
@@ -33,8 +33,8 @@ from labelance._utils._threads import single_threaded_blas
 from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan
 from labelance.neighbors._embedding import Embedding, Points, embed_all
 from labelance.neighbors._kernels import bound_cells, scan_lines
+from labelance.neighbors._neighborhood import Candidates, TopK, new_results
 from labelance.neighbors._search import Search, for_each_block, log_engine
-from labelance.neighbors._topk import Candidates, TopK, new_results
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
 _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
@@ -210,19 +210,11 @@ def divide(
         cell[start:stop] = scores.argmin(axis=1)
         squares[start:stop] = scores[np.arange(stop - start), cell[start:stop]]
 
-    for_each_block(
-        work,
-        len(points),
-        block=_ROWS,
-        threads=threads,
-        what="Dividing rows among cells",
-        unit="rows",
-    )
+    for_each_block(work, len(points), _ROWS, threads, what="Dividing rows among cells")
     counts = np.bincount(cell, minlength=len(centers))
     order = np.argsort(cell, kind="stable")
-    if keep_empty:
-        return Cells(centers, order, np.append(0, np.cumsum(counts))), squares
-    return cut_cells(Cells(centers, order, np.append(0, np.cumsum(counts)))), squares
+    cells = Cells(centers, order, np.append(0, np.cumsum(counts)))
+    return cells if keep_empty else cut_cells(cells), squares
 
 
 def cut_cells(cells: Cells) -> Cells:
@@ -298,14 +290,7 @@ class PartitionEngine:
                 queries = self.groups.order[start:stop]
                 results.rows[queries], results.values[queries] = found
 
-        for_each_block(
-            work,
-            len(edges),
-            block=8,
-            threads=self.search.threads,
-            what="Searching neighbors",
-            unit="cells",
-        )
+        for_each_block(work, len(edges), 8, self.search.threads, unit="cells")
         return results
 
     def blocks(self) -> list[tuple[int, int, int]]:

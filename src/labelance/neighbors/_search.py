@@ -18,11 +18,10 @@ from sklearn import get_config
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import kind_of, take_rows
 from labelance._progress import loop, note
-from labelance.neighbors._distance import all_distances
 from labelance.neighbors._embedding import Embedding, choose_embedding
 from labelance.neighbors._kernels import select_top_k
-from labelance.neighbors._metric import FeatureMetric
-from labelance.neighbors._topk import Candidates, TopK, new_results, new_top_k
+from labelance.neighbors._metric import FeatureMetric, all_distances
+from labelance.neighbors._neighborhood import Candidates, TopK, new_results, new_top_k
 
 _QUERIES, _QUERIES_PAIRWISE = 64, 256  # of brute force, in a block
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
@@ -64,28 +63,15 @@ class Search:
         """Return the k nearest among the candidates of each query, measured exactly."""
         return self.metric.rank(self.Q, queries, self.X, self.own[queries], candidates, self.k)
 
-    def run_blocks(
-        self, work: Callable[[int, int], TopK], most: int, order: np.ndarray | None = None
-    ) -> TopK:
-        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries.
-
-        It counts queries in an ``order``, if there is one; what is joined is in their own.
-        """
+    def run_blocks(self, work: Callable[[int, int], TopK], most: int) -> TopK:
+        """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries."""
         m = self.Q.shape[0]
         found = new_results(m, self.k)
 
         def fill(start: int, stop: int) -> None:
-            block = slice(start, stop) if order is None else order[start:stop]
-            found.rows[block], found.values[block] = work(start, stop)
+            found.rows[start:stop], found.values[start:stop] = work(start, stop)
 
-        for_each_block(
-            fill,
-            m,
-            block=even_block(m, most, self.threads),
-            threads=self.threads,
-            what="Searching neighbors",
-            unit="rows",
-        )
+        for_each_block(fill, m, even_block(m, most, self.threads), self.threads)
         return found
 
 
@@ -102,30 +88,28 @@ def log_engine(search: Search, engine: str) -> None:
 
 
 def for_each_block(
-    work: Callable[[int, int], Any],
+    work: Callable[[int, int], None],
     n: int,
-    *,
     block: int,
     threads: int,
-    what: str,
-    unit: str,
-) -> list[Any]:
-    """Call ``work(start, stop)`` for blocks of n queries and return what the calls return."""
+    *,
+    what: str = "Searching neighbors",
+    unit: str = "rows",
+) -> None:
+    """Call ``work(start, stop)`` for blocks of n queries."""
     edges = [(start, min(start + block, n)) for start in range(0, n, block)]
     if len(edges) == 1:
-        return [work(*edges[0])]
+        work(*edges[0])
+        return
     with loop(what, n, unit) as progress:
 
-        def count(start: int, stop: int) -> Any:
-            result = work(start, stop)
+        def count(start: int, stop: int) -> None:
+            work(start, stop)
             progress.advance(stop - start)
-            return result
 
-        if threads == 1:
-            return [count(*edge) for edge in edges]
-        return Parallel(n_jobs=min(threads, len(edges)), require="sharedmem")(
-            delayed(count)(*edge) for edge in edges
-        )
+        # One job works in the calling thread.
+        jobs = Parallel(n_jobs=min(threads, len(edges)), require="sharedmem")
+        jobs(delayed(count)(*edge) for edge in edges)
 
 
 def block_cells(bytes_per_cell: int, threads: int) -> int:

@@ -16,16 +16,15 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import SparseRows
 from labelance._arrays._sparse import narrow_indices
-from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of
-from labelance.neighbors._distance import CompiledMetric, sparse_rows
+from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, search_candidates
 from labelance.neighbors._embedding import is_ordinary, is_whole, safe_factor
 from labelance.neighbors._kernels import score_rows
-from labelance.neighbors._search import Search, block_cells, log_engine, search_brute
-from labelance.neighbors._topk import TopK
+from labelance.neighbors._metric import CompiledMetric, sparse_rows
+from labelance.neighbors._neighborhood import TopK
+from labelance.neighbors._search import Search, block_cells, log_engine
 
 _QUERIES, _ROWS = 128, 4096
 _PLACED = 1 << 13  # rows that are scaled together, so that what lies between stays small
-_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _STRIP_FROM = 8  # a feature is a strip if one row in this many has it
 
 
@@ -59,11 +58,7 @@ def search_sparse(search: Search) -> TopK:
     many = _many_categories(search.X, search.metric.compiled)
     if search.Q is not search.X:
         many |= _many_categories(search.Q, search.metric.compiled)
-    engine = _make_engine(search, many, segment, _SINGLE)
-    if engine is not None and engine.is_too_coarse():
-        del engine  # before there is another, twice as large
-        engine = _make_engine(search, many, segment, _DOUBLE)
-    return search_brute(search) if engine is None else engine.run(most)
+    return search_candidates(partial(_make_engine, search, many, segment), search, most)
 
 
 def _make_engine(

@@ -19,9 +19,9 @@ from labelance._arrays._torch import column_sums, has_triton, to_device, to_host
 from labelance._progress import loop
 from labelance.neighbors._candidates import Bounds, bounds_of
 from labelance.neighbors._embedding import is_ordinary, safe_factor
+from labelance.neighbors._neighborhood import TopK
 from labelance.neighbors._search import Search
 from labelance.neighbors._tensor_metric import measure
-from labelance.neighbors._topk import TopK
 
 _GROUP = 32  # rows of which only the smallest bound is compared at first
 _MANY = 1 << 14  # rows from which on all pairs are scored in Triton, where there is one
