@@ -164,7 +164,7 @@ def test_lists_come_back_as_lists():
     [
         (Y[:, 0], "reshape"),
         ([[1], [2, 3], []], "MultiLabelBinarizer"),
-        (["a,b", "b", "c"], r'\[text\.split\(","\) for text in y\]'),
+        (["a,b", "b", "c"], r'text\.split\(","\).* for text in y\]'),
         (["a", "b", "c"], "Split strings"),
         (Y * 2 - 1, "y > 0"),
         (np.where(Y, np.nan, 0), "missing label"),

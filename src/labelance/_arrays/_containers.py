@@ -21,7 +21,8 @@ from narwhals.exceptions import DuplicateError
 
 from labelance._arrays._memory import row_blocks
 from labelance._arrays._sparse import narrow_indices
-from labelance._arrays._words import are_numbers, find_kind, is_free_text, text_error
+from labelance._arrays._words import find_kind, is_free_text, text_error
+from labelance._utils._messages import show_names
 from labelance.exceptions import ContainerError, InputError
 
 _GROWTH = 8  # rows of a table may be taken, or made of it, with this many times its cells
@@ -260,7 +261,7 @@ def open_frame(native: Any, role: str) -> Any:
     if repeated:
         raise InputError(
             f"The columns of {role} must have different names",
-            f"Repeated names: {', '.join(repeated[:5])}",
+            f"Repeated names: {show_names(repeated, 5)}",
             f"Rename the columns, for example {role}.columns = range({role}.shape[1])",
         )
     if role == "X":
@@ -299,7 +300,7 @@ class FrameContainer:
             self.nominal |= nominal(self) & np.array([dtype in _WORDS for dtype in dtypes])
         if role == "X":
             self._take_strings(dtypes)
-        _check_no_words(role, self.frame, dtypes, self.nominal, self._library.__name__)
+        _check_no_words(role, self.frame, dtypes, self.nominal)
 
     def _take_strings(self, dtypes: list[Any]) -> None:
         """Make columns of few different strings nominal; raise for ids and free text."""
@@ -313,12 +314,16 @@ class FrameContainer:
             if self.nominal[j]:
                 continue
             found = f"{n_strings:,} different strings in {len(self.frame):,} rows"
-            if find_kind(strings.unique().to_list(), len(self.frame)) == "text":
+            kind = find_kind(strings.unique().to_list(), len(self.frame))
+            if kind == "text":
                 raise text_error(self.names[j], found=f"It has {found}")
             wrong = wrong or InputError(
                 "A string column of X must hold categories that rows share",
                 f"{self.names[j]!r} has {found}, like an ID",
-                _cure_strings(self.names[j], strings.head(1000).to_list(), self._library.__name__),
+                "They are numbers: convert them to floats"
+                if kind == "number"
+                else "Drop it, or encode it as numbers; if it is categorical, make it so (pandas: "
+                ".astype('category'), polars: .cast(pl.Categorical))",
             )
         if wrong is not None:  # a text says more than an id
             raise wrong
@@ -467,73 +472,41 @@ class FrameContainer:
         return native
 
 
-def _show_drop(role: str, names: list[Any], library: str) -> str:
-    """Return Python that drops columns of a frame."""
-    shown = repr(names[0]) if len(names) == 1 else repr(names[:5])
-    method = {"pandas": "drop(columns=", "pyarrow": "drop_columns("}.get(library, "drop(")
-    return f"{role}.{method}{shown})"
-
-
-def _cure_strings(name: Any, strings: list[str], library: str) -> str:
-    """Return what to do with a column of strings of which most are different."""
-    column = f"X[{name!r}]"
-    if library != "pandas" and are_numbers(strings):
-        return f"They are numbers: cast {name!r} to float"
-    if are_numbers(strings):
-        return f"They are numbers: {column} = {column}.astype(float)"
-    if library == "pandas" and are_numbers(strings, comma=True):
-        return (
-            "They are numbers with decimal commas: "
-            f"{column} = {column}.str.replace(',', '.').astype(float)"
-        )
-    return (
-        f"Drop it, {_show_drop('X', [name], library)}, or encode it as numbers; if it is "
-        "categorical, make it so (pandas: .astype('category'), polars: .cast(pl.Categorical))"
-    )
-
-
 def _is_nominal(dtype: Any) -> bool:
     return dtype in (nw.Categorical, nw.Enum)
 
 
-def _check_no_words(
-    role: str, frame: Any, dtypes: list[Any], nominal: np.ndarray, library: str
-) -> None:
+def _check_no_words(role: str, frame: Any, dtypes: list[Any], nominal: np.ndarray) -> None:
     """Raise for columns that are neither numbers nor categories."""
-    wrong = [
-        (name, dtype)
+    wrong = {
+        name: dtype
         for name, dtype, is_nominal in zip(frame.columns, dtypes, nominal)
         if not (is_nominal or dtype.is_numeric() or dtype == nw.Boolean)
-    ]
+    }
+    if not wrong:
+        return
     # polars and pyarrow have a type for columns without values.
-    empty = [n for n, dtype in wrong if dtype == nw.Unknown and frame[n].is_null().all()]
+    empty = [n for n, dtype in wrong.items() if dtype == nw.Unknown and frame[n].is_null().all()]
     if empty:
-        raise InputError(
-            f"Every column of {role} must hold numbers, booleans or categories",
-            f"These hold no values: {', '.join(map(repr, empty[:5]))}",
-            f"Drop them, {_show_drop(role, empty, library)}, or give them a type of numbers",
-        )
-    odd = [f"{name!r} ({dtype})" for name, dtype in wrong]
-    if odd and all(dtype.is_temporal() for _, dtype in wrong):
-        dates = [name for name, _ in wrong]
-        day = f"{role}[{dates[0]!r}]"
-        cure = f", such as {day} = {day}.astype('int64')" if library == "pandas" else ""
-        raise InputError(
-            f"Every column of {role} must hold numbers, booleans or categories",
-            f"These hold dates or times: {', '.join(odd[:5])}",
-            f"Drop them, {_show_drop(role, dates, library)}, or convert them to numbers{cure}; "
-            "samplers that only copy rows (MLROS) keep them",
-        )
-    if odd:
-        shown = ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-        raise InputError(
-            f"Every column of {role} must hold numbers, booleans or categories",
-            f"These do not: {shown}",
+        found = f"These hold no values: {show_names(map(repr, empty), 5)}"
+        cure = "Drop them, or give them a type of numbers"
+    else:
+        shown = show_names([f"{name!r} ({dtype})" for name, dtype in wrong.items()], 5)
+        found = f"These do not: {shown}"
+        cure = (
             "Make strings categorical (pandas: .astype('category'), polars: "
-            ".cast(pl.Categorical)), "
-            "convert dates to numbers, and make pandas sparse columns a matrix with "
-            ".sparse.to_coo().tocsr()",
+            ".cast(pl.Categorical)), convert dates to numbers, and make pandas sparse columns a "
+            "matrix with .sparse.to_coo().tocsr()"
         )
+        if all(dtype.is_temporal() for dtype in wrong.values()):
+            found = f"These hold dates or times: {shown}"
+            cure = (
+                "Drop them, or convert them to numbers; samplers that only copy rows (MLROS) keep "
+                "them"
+            )
+    raise InputError(
+        f"Every column of {role} must hold numbers, booleans or categories", found, cure
+    )
 
 
 class DeviceCells(sp.csr_array):

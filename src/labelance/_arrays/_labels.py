@@ -24,6 +24,7 @@ from labelance._arrays._containers import (
     stored_values,
 )
 from labelance._arrays._open import Container, open_container
+from labelance._arrays._words import is_missing
 from labelance.exceptions import LabelFormatError
 
 # Words that say whether a row has a label, in small letters.
@@ -105,13 +106,7 @@ def to_indicator(cells: Any) -> sp.csr_array:
     """Return a CSR array of int8 ones, sorted, without explicit zeros."""
     if sp.issparse(cells):
         return keep_device(cells.astype(np.int8), cells)
-    present = cells.astype(bool, copy=False)
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    columns = np.nonzero(present)[1].astype(np.int32)
-    data = np.ones(len(columns), dtype=np.int8)
-    Y = sp.csr_array((data, columns, indptr.astype(np.int32)), shape=cells.shape)
-    Y.has_sorted_indices = True
-    return Y
+    return sp.csr_array(cells.astype(bool, copy=False), dtype=np.int8)
 
 
 def find_list_separator(texts: Iterable[object]) -> str | None:
@@ -146,24 +141,12 @@ def split_list(text: str, separator: str) -> list[str]:
     return [*dict.fromkeys(name for part in text.split(separator) if (name := part.strip()))]
 
 
-def cure_lists(y: str, texts: Iterable[object], separator: str, *, is_series: bool) -> str:
+def cure_lists(y: str, separator: str) -> str:
     """Return what makes lists of labels of texts, in Python; ``y`` names the texts."""
-    texts = list(texts)
-    full = [text for text in texts if isinstance(text, str) and text.strip()]
-    lists = [split_list(text, separator) for text in full]
-    forms = (separator, f"{separator} ", f" {separator} ")
-    form = next((form for form in forms if [text.split(form) for text in full] == lists), None)
-    # pandas takes what is longer than a character for a regular expression.
-    is_plain = form is not None and (len(form) == 1 or separator != "|")
-    if is_series and is_plain and len(full) == len(texts):
-        return f'Make lists of labels: {y}.str.split("{form}")'
-    names = f'text.split("{form or separator}")'
-    if form is None:  # blanks here and there, or nothing between two separators
-        names = f"[name.strip() for name in {names} if name.strip()]"
-    # An empty text splits into a label without a name, and NaN does not split.
-    test = "isinstance(text, str) and text" if any(map(_is_missing, texts)) else "text"
-    otherwise = f" if {test} else []" if len(full) < len(texts) else ""
-    return f"Make lists of labels: [{names}{otherwise} for text in {y}]"
+    return (
+        f'Make lists of labels: [[name.strip() for name in text.split("{separator}") if '
+        f"name.strip()] if isinstance(text, str) else [] for text in {y}]"
+    )
 
 
 def _fill_missing(table: Any) -> Any:
@@ -184,7 +167,7 @@ def _fill_missing(table: Any) -> Any:
 def _missing_cells(cells: np.ndarray) -> np.ndarray:
     """Return where a table of objects has nothing, as a mask."""
     # Not np.frompyfunc: from Python 3.12 on it warns of an invalid value where NaN is compared.
-    return np.fromiter(map(_is_missing, cells.flat), bool, cells.size).reshape(cells.shape)
+    return np.fromiter(map(is_missing, cells.flat), bool, cells.size).reshape(cells.shape)
 
 
 def _first_cell(table: Any) -> Any:
@@ -193,7 +176,7 @@ def _first_cell(table: Any) -> Any:
         return None
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
         return None
-    return next((cell for cell in chain.from_iterable(table) if not _is_missing(cell)), None)
+    return next((cell for cell in chain.from_iterable(table) if not is_missing(cell)), None)
 
 
 def find_label_sets(y: Any) -> list[Any] | None:
@@ -215,11 +198,20 @@ def find_label_sets(y: Any) -> list[Any] | None:
     if not any(are_sets):
         return None
     if not all(are_sets):
-        raise _no_list(are_sets.index(False), rows)
+        row = are_sets.index(False)
+        raise LabelFormatError(
+            "Every row of y must be a list of labels",
+            f"Row {row} has {rows[row]!r:.50}",
+            "Give rows without labels an empty list: "
+            "[row if isinstance(row, list) else [] for row in y]"
+            if is_missing(rows[row])
+            else "Put a single label into a list",
+        )
     first = next((row for row in rows if len(row)), None)
     if first is None or isinstance(first, (set, frozenset)):
         return rows
-    if len(set(map(len, rows))) > 1 and _have_words(rows):
+    some_words = any(isinstance(cell, str) for cell in chain.from_iterable(rows))
+    if len(set(map(len, rows))) > 1 and some_words:
         return rows
     if np.ndim(first[0]):
         return None
@@ -227,11 +219,6 @@ def find_label_sets(y: Any) -> list[Any] | None:
         return None if _is_table(rows, PRESENT | ABSENT) else rows
     in_column = not isinstance(y, (list, tuple))
     return rows if in_column and not _is_table(rows, {"0", "1", "0.0", "1.0"}) else None
-
-
-def _have_words(rows: list[Any]) -> bool:
-    """Tell whether some cell is a word; no table of numbers has one."""
-    return any(isinstance(cell, str) for cell in chain.from_iterable(rows))
 
 
 def _is_table(rows: list[Any], values: Set[str]) -> bool:
@@ -243,17 +230,6 @@ def _is_table(rows: list[Any], values: Set[str]) -> bool:
     except TypeError:  # a list inside a list
         return False
     return {str(cell).strip().lower() for cell in cells} <= values
-
-
-def _no_list(row: int, rows: list[Any]) -> LabelFormatError:
-    return LabelFormatError(
-        "Every row of y must be a list of labels",
-        f"Row {row} has {rows[row]!r:.50}",
-        "Give rows without labels an empty list: "
-        "[row if isinstance(row, list) else [] for row in y]"
-        if _is_missing(rows[row])
-        else "Put a single label into a list, and give a row without labels an empty list",
-    )
 
 
 class LabelSets:
@@ -342,21 +318,20 @@ def _find_names(rows: list[Any]) -> set[Any]:
         names = set(chain.from_iterable(rows))
     except TypeError:
         raise LabelFormatError(
-            "Every row of y must be one list of labels",
-            "A label in a row is itself a list",
-            "Flatten the lists",
+            "Every row of y must be one list of labels", "A label in a row is itself a list"
         ) from None
-    if any(map(_is_missing, names)):
+    if any(map(is_missing, names)):
         raise LabelFormatError(
             "Every label in the lists of y must have a name",
             "Some labels are missing (None or NaN)",
-            "Remove them; a list may be empty",
         )
-    blank = next((name for name in names if isinstance(name, str) and _is_blank(name, names)), None)
-    if blank is not None:
+    for name in (name for name in names if isinstance(name, str)):
+        bare = name.strip()  # splitting a text leaves empty names, or others with blanks
+        if bare and (bare == name or bare not in names):
+            continue
         raise LabelFormatError(
             "A label in the lists of y is empty or has spaces around it",
-            f"Got {blank!r}",
+            f"Got {name!r}",
             "Strip them: [[name.strip() for name in row if name.strip()] for row in y]",
         )
     texts = {str(name): name for name in names}
@@ -370,17 +345,6 @@ def _find_names(rows: list[Any]) -> set[Any]:
     return names
 
 
-def _is_blank(name: str, names: set[Any]) -> bool:
-    """Tell whether a name is what splitting a text leaves: empty, or another with blanks."""
-    bare = name.strip()
-    return not bare or (bare != name and bare in names)
-
-
-def _is_missing(name: Any) -> bool:
-    is_nan = isinstance(name, (float, np.floating)) and name != name
-    return name is None or is_nan or type(name).__name__ in ("NAType", "NaTType")
-
-
 def _sorted(names: set[Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(names))
@@ -392,9 +356,7 @@ class WordArray(DenseContainer):
     """An array of words for absent and present; words come back."""
 
     def __init__(self, words: np.ndarray, *, as_list: bool) -> None:
-        known = (
-            np.ones(words.shape, dtype=bool) if words.dtype.kind == "U" else ~_missing_cells(words)
-        )
+        known = ~_missing_cells(words)
         numbers = np.zeros(words.shape, dtype=np.int8)
         self.pairs = []
         for j, column in enumerate(words.T):
@@ -431,10 +393,11 @@ class WordFrame(FrameContainer):
         """Return the words for 0 and 1, label by label."""
         out = super().restore_labels(Y, rows, added)
         cells = Y.toarray()  # dense because Y was given as a frame
-        words = {
-            name: _choose_words(cells[:, self.names.index(name)], absent, present)
-            for name, (absent, present) in self.pairs.items()
-        }
+        words = {}
+        for name, (absent, present) in self.pairs.items():
+            own = cells[:, self.names.index(name)]
+            chosen = np.where(own, present, absent).astype(object)
+            words[name] = np.where(np.isnan(own), None, chosen)
         return _replace_columns(out, words, self.columns)
 
 
@@ -447,13 +410,6 @@ def _equals(column: Any, word: str) -> np.ndarray:
     numbers = np.full(len(known), np.nan)
     numbers[known] = equal
     return numbers
-
-
-def _choose_words(cells: np.ndarray, absent: str, present: str) -> np.ndarray:
-    """Return the words for 0 and 1, and None for NaN."""
-    words = np.where(cells, present, absent).astype(object)
-    words[np.isnan(cells)] = None
-    return words
 
 
 def _replace_columns(
@@ -512,7 +468,7 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
             raise LabelFormatError(
                 "y must have one column per label, or one list of labels per row",
                 f"{column} holds several labels per cell: {shown}",
-                cure_lists(column, words, separator, is_series=isinstance(name, str)),
+                cure_lists(column, separator),
             )
         raise LabelFormatError(
             "A label must be 0 or 1, or a pair of strings such as no and yes",
@@ -526,13 +482,9 @@ def _find_pair(name: Any, words: Sequence[str]) -> tuple[str, str]:
     if absent and present:
         return absent[0], present[0]
     known = (absent or present)[0]
-    other = _opposite(known)
+    other = _OPPOSITES[known.strip().lower()]  # in the same kind of letters
+    if known.isupper():
+        other = other.upper()
+    elif known[:1].isupper():
+        other = other.capitalize()
     return (known, other) if absent else (other, known)
-
-
-def _opposite(word: str) -> str:
-    """Return the word for the other side, in the same kind of letters."""
-    other = _OPPOSITES[word.strip().lower()]
-    if word.isupper():
-        return other.upper()
-    return other.capitalize() if word[:1].isupper() else other

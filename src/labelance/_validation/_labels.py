@@ -291,7 +291,7 @@ def _check_no_texts_of_lists(Y: Any, problem: str) -> None:
         raise LabelFormatError(
             problem,
             f"y has several labels per cell, such as {example!r}",
-            cure_lists("y", Y, separator, is_series=is_series),
+            cure_lists("y", separator),
         )
 
 
