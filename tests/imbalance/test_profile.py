@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from dataclasses import FrozenInstanceError
 from types import SimpleNamespace
 
@@ -16,7 +15,6 @@ from scipy.sparse import csr_array
 from labelance import imbalance
 from labelance.exceptions import (
     InputError,
-    MissingDependencyError,
     MissingValuesError,
     TooFewRowsError,
 )
@@ -151,12 +149,6 @@ def test_names_of_constant_labels_are_wrapped_at_88_characters(length, longest):
 def test_it_is_frozen(named):
     with pytest.raises(FrozenInstanceError):
         named.n_neighbors = 3
-
-
-def test_it_says_so_when_pandas_is_not_there(named, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingDependencyError, match=r"labelance\[data\]"):
-        named.to_frame()
 
 
 def test_what_does_not_fit_is_refused():

@@ -47,59 +47,32 @@ def minority_matrix(
     whose minority value is 0. A flipped column has more ones than zeros, so M never has
     more cells than Y. Unknown cells are in neither.
     """
+    M = csr_array((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), shape=Y.shape)
     flipped = np.flatnonzero(values == 0)
     if not flipped.size:
-        return csr_array((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), shape=Y.shape)
-    place = np.full(Y.shape[1], -1)
-    place[flipped] = np.arange(flipped.size)
-    stays = place[Y.indices] < 0
-    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+        return M
     # More than half of these cells are ones of Y: the mask is small compared with Y.
-    missing = np.ones((Y.shape[0], flipped.size), dtype=bool)
-    missing[rows[~stays], place[Y.indices[~stays]]] = False
+    absent = M[:, flipped].toarray() == 0
     if unknown is not None:
-        some_row, some_place = unknown[:, flipped].nonzero()
-        missing[some_row, some_place] = False
-    M = _ones_at(rows[stays], Y.indices[stays], Y) + _ones_at(
-        np.nonzero(missing)[0], flipped[np.nonzero(missing)[1]], Y
-    )
-    return csr_array(
-        (
-            M.data,
-            M.indices.astype(Y.indices.dtype, copy=False),
-            M.indptr.astype(Y.indptr.dtype, copy=False),
-        ),
-        shape=Y.shape,
-    )
-
-
-def _ones_at(rows: Integers, columns: Integers, like: csr_array) -> csr_array:
-    """Return ones at cells that come in the order of rows and columns."""
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=like.shape[0]))))
-    cells = (
-        np.ones(len(rows), np.int8),
-        columns.astype(like.indices.dtype),
-        indptr.astype(like.indptr.dtype),
-    )
-    return csr_array(cells, shape=like.shape)
+        absent[unknown[:, flipped].nonzero()] = False
+    added = csr_array(absent, dtype=np.int8)
+    added = csr_array((added.data, flipped[added.indices], added.indptr), shape=Y.shape)
+    M = part_cells(M, values[Y.indices] == 1)[0] + added
+    places = M.indices.astype(Y.indices.dtype), M.indptr.astype(Y.indptr.dtype)
+    return csr_array((M.data, *places), shape=Y.shape)
 
 
 def count_same_class(M: csr_array, neighbors: Integers) -> NDArray[np.int32]:
     """Count, for every cell, the neighbors of its row that have a cell of the same label."""
     count = np.zeros(M.nnz, dtype=np.int64)
-    cell_of = np.full(M.shape[1], -1)
-    _visit(M, neighbors, cell_of, count, np.empty(0, dtype=np.int64))
+    _visit(M, neighbors, count, np.empty(0, dtype=np.int64))
     return count.astype(np.int32)
 
 
 def _visit(
-    M: csr_array,
-    neighbors: Integers,
-    cell_of: NDArray[np.int64],
-    place: NDArray[np.int64],
-    listed: NDArray[np.int64],
+    M: csr_array, neighbors: Integers, place: NDArray[np.int64], listed: NDArray[np.int64]
 ) -> None:
-    indptr = M.indptr.astype(M.indices.dtype, copy=False)
+    indptr, cell_of = M.indptr.astype(M.indices.dtype, copy=False), np.full(M.shape[1], -1)
     visit_same_class(indptr, M.indices, neighbors, cell_of, place, listed)
 
 
@@ -110,8 +83,7 @@ def list_same_class(
     place = np.full(M.nnz, -1)
     place[cells] = np.cumsum(same) - same
     listed = np.empty(same.sum(), dtype=np.int64)
-    cell_of = np.full(M.shape[1], -1)
-    _visit(M, neighbors, cell_of, place, listed)
+    _visit(M, neighbors, place, listed)
     return listed
 
 
@@ -177,9 +149,13 @@ def _reexamine(
 
 def types_by_count(k: int) -> NDArray[np.int8]:
     """Return the type of a cell with 0, 1, … k opposite neighbors, compared as integers."""
-    opposite = np.arange(k + 1)
+    return _types_of(np.arange(k + 1), k)
+
+
+def _types_of(opposite: Integers, known: int | Integers) -> NDArray[np.int8]:
+    """Return types by the numbers of opposite neighbors, and of all that are known."""
     return np.select(
-        [10 * opposite < 3 * k, 10 * opposite < 7 * k, opposite < k],
+        [10 * opposite < 3 * known, 10 * opposite < 7 * known, opposite < known],
         [LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE],
         LabelType.OUTLIER,
     ).astype(np.int8)
@@ -387,7 +363,7 @@ def find_local_distribution(
     shares: Callable[[], csr_array]
     typed = None
     if like is None:
-        opposite = _on_pattern(M, _count_opposite(M, neighbors))
+        opposite = _on_pattern(M, np.int32(k) - count_same_class(M, neighbors))
         types = type_cells(M, opposite.data, neighbors, variant)
         shares = partial(_shares, opposite, k)
     else:
@@ -425,11 +401,7 @@ def _known_distribution(
     typed, untyped = part_cells(M, enough)
     opposite = (known - same)[enough]
     known, same = known[enough], count_same_class(typed, neighbors)
-    types = np.select(
-        [10 * opposite < 3 * known, 10 * opposite < 7 * known, opposite < known],
-        [LabelType.SAFE, LabelType.BORDERLINE, LabelType.RARE],
-        LabelType.OUTLIER,
-    ).astype(np.int8)
+    types = _types_of(opposite, known)
     local = LocalDistribution(
         opposite=_on_pattern(typed, opposite),
         types=_on_pattern(typed, _reexamine(typed, types, same, neighbors, variant)),
@@ -466,10 +438,6 @@ def part_cells(M: csr_array, first: NDArray[np.bool_]) -> tuple[csr_array, csr_a
         ones = np.ones(np.count_nonzero(chosen), np.int8)
         parts.append(csr_array((ones, M.indices[chosen], indptr), shape=M.shape))
     return parts[0], parts[1]
-
-
-def _count_opposite(M: csr_array, neighbors: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.int32(neighbors.shape[1]) - count_same_class(M, neighbors)
 
 
 def _shares(opposite: csr_array, k: int) -> csr_array:

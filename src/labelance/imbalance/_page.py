@@ -22,8 +22,8 @@ from labelance._validation._categorical import name_columns
 from labelance._validation._features import Features, validate_features
 from labelance._validation._labels import take_unknown
 from labelance.exceptions import ContainerError, InputError
-from labelance.imbalance._columns import ColumnSummary, summarize_columns
 from labelance.imbalance._diagnosis import (
+    ColumnSummary,
     Hubness,
     NeighborVotes,
     choose_rows,
@@ -32,11 +32,11 @@ from labelance.imbalance._diagnosis import (
     measure_hubness,
     neighbor_votes,
     project,
+    summarize_columns,
 )
 from labelance.imbalance._local import minority_matrix
 from labelance.imbalance._measures import find_labelsets, mean_where_defined
-from labelance.imbalance._profile_text import describe
-from labelance.imbalance._profile_values import ProfiledData, ProfileValues
+from labelance.imbalance._profile_text import ProfiledData, ProfileValues, describe
 from labelance.neighbors._metric import distance_shares, find_dominant_columns
 
 _FOLDS = 5
@@ -217,12 +217,10 @@ def _side(profile: ProfileValues, findings: Findings) -> dict[str, Any]:
         "hubness": None if findings.hubness is None else asdict(findings.hubness),
         "dominant": findings.dominant_features,
         "columns": [astuple(column) for column in findings.columns()],
-        "suspects": []
-        if votes is None
-        else [
+        "suspects": [
             [cell.row if rows is None else int(rows[cell.row]), cell.label, int(cell.present),
              cell.votes, round(cell.times)]
-            for cell in votes.suspects()
+            for cell in (votes.suspects() if votes else [])
         ],
     }  # fmt: skip
 

@@ -16,7 +16,6 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._column_groups import ColumnGroups, NothingLeftError
@@ -41,8 +40,13 @@ from labelance.imbalance._measures import (
     variation,
 )
 from labelance.imbalance._page import draw_page
-from labelance.imbalance._profile_text import LONGEST_TABLE, draw_html, draw_text
-from labelance.imbalance._profile_values import ProfiledData, ProfileValues
+from labelance.imbalance._profile_text import (
+    LONGEST_TABLE,
+    ProfiledData,
+    ProfileValues,
+    draw_html,
+    draw_text,
+)
 from labelance.neighbors._find import find_neighbors_for
 from labelance.neighbors._metric import Metric, Scale
 
@@ -112,10 +116,9 @@ class ImbalanceProfile(ProfileValues):
             Indexed by label name, with the columns count, IRLbl, ImR, SCUMBLE, minority
             and, with neighbors, SF, BD, RR and OT.
         """
-        pandas = optional_import("pandas", extra="data", purpose="ImbalanceProfile.to_frame")
-        index = pandas.Index(self.label_names, name="label")
-        frame: pd.DataFrame = pandas.DataFrame(self.columns, index=index)
-        return frame
+        import pandas as pd
+
+        return pd.DataFrame(self.columns, index=pd.Index(self.label_names, name="label"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, strings, lists and dictionaries.

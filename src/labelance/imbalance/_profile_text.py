@@ -1,18 +1,23 @@
-"""A profile as lines of text, and as the small HTML that a notebook shows."""
+"""What a profile holds, as lines of text, and as the small HTML that a notebook shows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from textwrap import fill
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from labelance._utils._messages import plural, shorten
 from labelance._utils._notebook import draw_result
+from labelance._validation._categorical import CategoricalFeatures
+from labelance.imbalance._local import HasIndices, LabelType, LocalDistribution
 from labelance.imbalance._measures import mean_where_defined, rarest_first, rarity_bands
-from labelance.imbalance._profile_values import ProfileValues
+from labelance.neighbors._metric import Metric, Scale
 
 LONGEST_TABLE = 20
 LONGEST_NAME = 28
@@ -21,10 +26,119 @@ _HARDLY, _STRONGLY = 1.5, 10.0
 _RARE = 3.0  # MeanImR: rows without a label for each row with it, on average over labels
 
 
+@dataclass(frozen=True, eq=False)
+class ProfiledData:
+    """What a profile was made of.
+
+    Attributes
+    ----------
+    X : array, sparse matrix, data frame or None
+        The features as given.
+    Y : csr_array
+        Clean labels.
+    unknown : csr_array or None
+        Ones at cells that are not known; None if all are.
+    categorical_features
+        The nominal columns, as the caller named them.
+    feature_names : tuple or None
+        Names of the columns of X, where it has none itself.
+    scale, metric
+        How neighbors were searched.
+    rows : ndarray or None
+        The rows that neighbors were searched among; None means all.
+    neighborhood : object with ``indices``, or None
+        The neighbors of these rows.
+    local : LocalDistribution or None
+        The types of their minority cells.
+    """
+
+    X: Any
+    Y: csr_array
+    unknown: csr_array | None
+    categorical_features: CategoricalFeatures
+    feature_names: tuple[Any, ...] | None
+    scale: Scale
+    metric: Metric
+    rows: NDArray[np.intp] | None
+    neighborhood: HasIndices | None
+    local: LocalDistribution | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProfileValues:
+    """The measures of a dataset; :class:`ImbalanceProfile` says what each of them is."""
+
+    n_samples: int
+    n_features: int | None
+    n_labels: int
+    cardinality: float
+    density: float
+    n_labelsets: float
+    share_single_labelsets: float
+    mean_ir: float
+    cvir: float
+    mean_imr: float
+    scumble: float
+    scumble_cv: float
+    tcs: float | None
+    n_neighbors: int | None
+    n_searched: int | None
+    label_names: tuple[Any, ...]
+    label_counts: NDArray[np.int64]
+    n_unknown: NDArray[np.int64]
+    irlbl: NDArray[np.float64]
+    imr: NDArray[np.float64]
+    scumble_labels: NDArray[np.float64]
+    minority_value: NDArray[np.int8]
+    type_counts: NDArray[np.int64] | None
+    # What the page looks at once more, kept as given; the numbers above are all a user needs.
+    _data: ProfiledData | None = field(repr=False)
+    read_as: str | None = None
+
+    @property
+    def constant_labels(self) -> tuple[Any, ...]:
+        """The names of the labels that no row is known to have, or all known rows have."""
+        known = self.n_samples - self.n_unknown
+        constant = (self.label_counts == 0) | (self.label_counts == known)
+        return tuple(self.label_names[j] for j in np.flatnonzero(constant & (known > 0)))
+
+    @property
+    def unknown_labels(self) -> tuple[Any, ...]:
+        """The names of the labels of which no row is known."""
+        return tuple(self.label_names[j] for j in np.flatnonzero(self.n_unknown == self.n_samples))
+
+    @property
+    def type_shares(self) -> dict[str, float] | None:
+        """The share of safe, borderline, rare and outlier among all minority cells."""
+        if self.type_counts is None:
+            return None
+        counts, total = self.type_counts.sum(axis=0), self.type_counts.sum()
+        return {
+            kind.name.lower(): float(count / total) if total else math.nan
+            for kind, count in zip(LabelType, counts)
+        }
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The table of labels, as a column of values under each name."""
+        table: dict[str, NDArray[Any]] = {
+            "count": self.label_counts,
+            **({"unknown": self.n_unknown} if self.n_unknown.any() else {}),
+            "IRLbl": self.irlbl,
+            "ImR": self.imr,
+            "SCUMBLE": self.scumble_labels,
+            "minority": self.minority_value,
+        }
+        if self.type_counts is not None:
+            table |= {kind.abbreviation: self.type_counts[:, kind - 1] for kind in LabelType}
+        return table
+
+
 def draw_text(profile: ProfileValues, top: int) -> str:
     """Return the profile as lines of text: overall measures, types, table of labels."""
     read = f"\n{profile.read_as}" if profile.read_as else ""
-    parts = [_shape(profile) + read, _overall(profile), _types(profile), _text_table(profile, top)]
+    table = "\n".join(_aligned(_rows(profile, top)))
+    parts = [_shape(profile) + read, _overall(profile), _types(profile), table]
     if profile.n_labels > top:
         parts.append("\n".join(_aligned(_band_rows(profile))))
     parts.append(_listed(profile.constant_labels, "constant label"))
@@ -106,12 +220,13 @@ def _shape(profile: ProfileValues) -> str:
 
 def _overall(profile: ProfileValues) -> str:
     """Three columns of measures: of the labels, of their ratios, of their concurrence."""
+    single = profile.share_single_labelsets
     measures = [
         [
             ("cardinality", _number(profile.cardinality)),
             ("density", _number(profile.density)),
             ("labelsets", _number(profile.n_labelsets)),
-            ("seen once", _percent(profile.share_single_labelsets)),
+            ("seen once", "-" if math.isnan(single) else f"{single:.1%}"),
         ],
         [
             ("MeanIR", _number(profile.mean_ir)),
@@ -129,10 +244,6 @@ def _overall(profile: ProfileValues) -> str:
     return "\n".join(lines)
 
 
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{share:.1%}"
-
-
 def _types(profile: ProfileValues) -> str:
     shares = profile.type_shares
     if shares is None or profile.type_counts is None:
@@ -146,35 +257,20 @@ def _types(profile: ProfileValues) -> str:
     return f"minority cells{among}, k={profile.n_neighbors}: {', '.join(listed)}"
 
 
-def _text_table(profile: ProfileValues, top: int) -> str:
-    return "\n".join(_aligned(_rows(profile, top)))
-
-
 def _rows(profile: ProfileValues, top: int) -> list[tuple[str, ...]]:
     """Return the header and the shown labels' cells as text, with the gap marked."""
     columns = profile.columns
     order = rarest_first(profile.label_counts).tolist()
-    shown, gap = _shortened(order, top)
-    rows = [
-        (
-            shorten(profile.label_names[j], LONGEST_NAME),
-            *(_number(values[j]) for values in columns.values()),
-        )
-        for j in shown
+    hidden, tail = len(order) - top, top // 4
+    if hidden > 0:
+        order = order[: top - tail] + order[len(order) - tail :]
+    rows: list[tuple[str, ...]] = [
+        (shorten(profile.label_names[j], LONGEST_NAME), *(_number(v[j]) for v in columns.values()))
+        for j in order
     ]
-    if gap:
-        hidden = profile.n_labels - len(rows)
-        rows.insert(gap, (f"… {hidden} more", *("" for _ in columns)))
+    if hidden > 0 and top:
+        rows.insert(top - tail, (f"… {hidden} more", *("" for _ in columns)))
     return [("label", *columns), *rows]
-
-
-def _shortened(order: list[int], top: int) -> tuple[list[int], int]:
-    """Return the labels to show, and how many of them stand before the gap (0: no gap)."""
-    if len(order) <= top:
-        return order, 0
-    tail = top // 4
-    head = top - tail
-    return [*order[:head], *order[len(order) - tail :]], head
 
 
 def _band_rows(profile: ProfileValues) -> list[tuple[str, ...]]:
