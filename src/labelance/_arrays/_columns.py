@@ -213,11 +213,6 @@ def cells_by_column(X: Any, columns: np.ndarray) -> Iterator[tuple[int, Any]]:
 # --- other rows made of them ----------------------------------------------------------------------
 
 
-def copy_table(X: Any) -> Any:
-    """Return a copy of dense or sparse rows."""
-    return X.copy()
-
-
 def divide_columns(X: Any, width: np.ndarray) -> Any:
     """Return X in float64 with every column divided by its width."""
     if is_blocks(X):
@@ -308,14 +303,6 @@ def to_one_kind(A: Any, B: Any) -> tuple[Any, Any]:
 def to_rows(X: Any) -> Any:
     """Return a sparse matrix of any format as CSR, of which rows are taken; others as they are."""
     return X.tocsr() if sp.issparse(X) else X
-
-
-def append_columns(X: Any, columns: np.ndarray) -> Any:
-    """Return X with further columns on its right."""
-    columns = columns.astype(X.dtype)
-    if sp.issparse(X):
-        return sp.csr_array(sp.hstack([X, sp.csr_array(columns)], format="csr"))
-    return np.hstack([X, columns])
 
 
 def gather_in_memory(X: Any, rows: np.ndarray) -> Any:

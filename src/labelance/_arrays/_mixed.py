@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, time, timedelta
 from numbers import Number
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -34,28 +34,6 @@ _KINDS: dict[Words, Kind] = {
 _CATEGORIES = (nw.Categorical, nw.Enum)
 _VECTORS = (nw.List, nw.Array)
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
-
-
-class Source(Protocol):
-    """Columns of X, by name."""
-
-    is_single: bool  # a single column without a name
-
-    @property
-    def names(self) -> list[Any]: ...
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def form(self, name: Any) -> Form: ...
-
-    def find_kind(self, name: Any) -> Kind: ...
-
-    def is_empty(self, name: Any) -> bool: ...
-
-    def cells(self, name: Any) -> Sequence[Any]: ...
-
-    def take(self, names: Sequence[Any]) -> Any: ...
 
 
 def open_source(X: Any, *, single: bool = False) -> Source | None:
@@ -204,6 +182,9 @@ class FrameSource:
     @staticmethod
     def _distinct(column: Any) -> Sequence[Any]:
         return column.to_list() if _holds_objects(column) else column.unique().to_list()
+
+
+Source = SingleSource | FrameSource
 
 
 def _holds_objects(column: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from typing import Any, Protocol
 
@@ -38,18 +39,14 @@ from labelance.exceptions import ContainerError, InputError
 
 # Kinds that come with later versions, and how to convert until then.
 _NOT_YET = {
-    "cupy": "a CuPy array",
-    "jax": "a JAX array",
-    "jaxlib": "a JAX array",
-    "dask": "a dask collection",
-    "tensorflow": "a TensorFlow tensor",
-}
-_CONVERT = {
-    "cupy": "torch.from_dlpack({0}) makes a tensor of it without a copy, on the same device",
-    "jax": "numpy.asarray({0})",
-    "jaxlib": "numpy.asarray({0})",
-    "dask": "{0}.compute()",
-    "tensorflow": "{0}.numpy()",
+    "cupy": (
+        "a CuPy array",
+        "torch.from_dlpack({0}) makes a tensor of it without a copy, on the same device",
+    ),
+    "jax": ("a JAX array", "numpy.asarray({0})"),
+    "jaxlib": ("a JAX array", "numpy.asarray({0})"),
+    "dask": ("a dask collection", "{0}.compute()"),
+    "tensorflow": ("a TensorFlow tensor", "{0}.numpy()"),
 }
 
 
@@ -107,32 +104,24 @@ def open_container(
 
 
 def open_rows(
-    data: Any, role: str, nominal: Nominal | None = None, *, in_blocks: bool = False
+    X: Any, nominal: Nominal | None = None, *, in_blocks: bool = False, any_rows: bool = False
 ) -> Container:
-    """Wrap a table whose cells are not read: where they are no numbers, rows are all it has."""
-    if in_blocks and is_dask(data):
-        return open_dask(data, role, only_rows=True)
-    try:
-        return open_container(data, role, nominal)
-    except InputError:
-        is_rows = not sp.issparse(data) and not is_tensor(data) and _has_two_dimensions(data)
-        if not is_rows:
-            raise
-        return RowsContainer(data)
+    """Wrap a table, or one whose cells are no numbers: rows are all it has.
 
-
-def open_any_rows(data: Any, role: str, nominal: Nominal | None = None) -> Container:
-    """Wrap a table, or rows that are no table of numbers: texts, a series, a frame of text."""
+    With ``any_rows`` it may be rows that are no table either, such as texts or a series.
+    """
+    if in_blocks and not any_rows and is_dask(X):
+        return open_dask(X, "X", only_rows=True)
     try:
-        return open_container(data, role, nominal)
+        return open_container(X, "X", nominal)
     except InputError:
-        if not _has_rows(data):
+        if sp.issparse(X) or is_tensor(X) or not (_has_rows(X) if any_rows else _is_table(X)):
             raise
-        return RowsContainer(data)
+        return RowsContainer(X)
 
 
 def _has_rows(data: Any) -> bool:
-    if sp.issparse(data) or is_tensor(data) or isinstance(data, (str, bytes, dict, np.matrix)):
+    if isinstance(data, (str, bytes, dict, np.matrix)):
         return False
     if getattr(getattr(data, "dtype", None), "kind", "") == "c":
         return False  # scikit-learn refuses complex numbers
@@ -140,7 +129,7 @@ def _has_rows(data: Any) -> bool:
     return is_rows and getattr(data, "ndim", 1) != 0
 
 
-def _has_two_dimensions(data: Any) -> bool:
+def _is_table(data: Any) -> bool:
     try:
         return len(np.shape(data)) == 2
     except ValueError:  # rows of different lengths
@@ -272,15 +261,12 @@ def take_rows(container: Any, rows: np.ndarray) -> Any:
     if is_dask(container):
         return open_dask(container, "the table", only_rows=True).take(np.asarray(rows))
     native = nw.from_native(container, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(native, (nw.DataFrame, nw.Series)):
-        return _take_native(container, native, np.asarray(rows))
-    return [container[row] for row in rows]
-
-
-def _take_native(container: Any, wrapped: Any, rows: np.ndarray) -> Any:
+    if not isinstance(native, (nw.DataFrame, nw.Series)):
+        return [container[row] for row in rows]
+    rows = np.asarray(rows)
     if hasattr(container, "iloc"):  # pandas and its likes keep the index labels of the rows
         return container.iloc[rows]
-    return wrapped[rows.tolist()].to_native()
+    return native[rows.tolist()].to_native()
 
 
 def take_columns(container: Any, columns: np.ndarray) -> Any:
@@ -316,10 +302,11 @@ def stack_rows(top: Any, bottom: Any) -> Any:
 def _check_no_foreign(data: Any, role: str) -> None:
     library = type(data).__module__.partition(".")[0]
     if library in _NOT_YET:
+        found, cure = _NOT_YET[library]
         raise ContainerError(
             f"{role} must be a numpy array, a torch tensor, a scipy sparse matrix or a data frame",
-            f"{role} is {_NOT_YET[library]}",
-            f"Convert it first: {_CONVERT[library].format(role)}",
+            f"{role} is {found}",
+            f"Convert it first: {cure.format(role)}",
         )
     if type(data).__name__ == "LazyFrame":
         raise ContainerError(
@@ -334,13 +321,10 @@ def _open_sparse(data: Any, role: str) -> SparseContainer:
         raise InputError(
             f"{role} must have two dimensions, rows and columns",
             f"{role} is a sparse array of {data.ndim} dimension(s)",
-            f"Reshape it to one row: {role}.reshape(1, -1)",
         )
     if data.dtype.kind not in "biuf":
         raise InputError(
-            f"{role} must hold real numbers",
-            f"{role} is a sparse matrix of {data.dtype}",
-            f"Convert it: {role}.astype(float)",
+            f"{role} must hold real numbers", f"{role} is a sparse matrix of {data.dtype}"
         )
     check_structure(data, role)
     return SparseContainer(data)
@@ -348,11 +332,8 @@ def _open_sparse(data: Any, role: str) -> SparseContainer:
 
 def _open_dense(data: Any, role: str) -> DenseContainer:
     if isinstance(data, np.matrix):
-        raise ContainerError(
-            f"{role} must be a numpy array",
-            f"{role} is a numpy matrix, which numpy discourages",
-            f"Convert it: numpy.asarray({role})",
-        )
+        found = f"{role} is a numpy matrix, which numpy discourages"
+        raise ContainerError(f"{role} must be a numpy array", found)
     if np.ma.is_masked(data):  # what lies under the mask is no value
         raise ContainerError(
             f"{role} must be a numpy array without a mask",
@@ -363,8 +344,9 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
         native = np.asarray(data)
     except ValueError:  # rows of different lengths
         native = np.empty(0, dtype=object)
-    if native.dtype.kind == "O" and native.ndim == 2:
-        native = _numbers_from_objects(native, role)
+    if native.dtype.kind == "O" and native.ndim == 2:  # Python numbers; words stay words
+        with suppress(TypeError, ValueError):
+            native = native.astype(np.float64)
     if role == "X" and native.dtype.kind not in "biuf" and holds_texts(native):
         raise text_error(found=f"It is a {type(data).__name__} of {native.size:,} strings")
     if native.dtype.kind not in "biuf" or native.ndim != 2:
@@ -374,14 +356,6 @@ def _open_dense(data: Any, role: str) -> DenseContainer:
             _advice(data, native, role),
         )
     return DenseContainer(native, as_list=isinstance(data, (list, tuple)))
-
-
-def _numbers_from_objects(native: np.ndarray, role: str) -> np.ndarray:
-    """Accept Python numbers in an object array; words and complex numbers stay refused."""
-    try:
-        return native.astype(np.float64)
-    except (TypeError, ValueError):
-        return native
 
 
 def _describe(data: Any, native: np.ndarray, role: str) -> str:

@@ -39,11 +39,7 @@ def validate_groups(
     except TypeError:  # None or NaN among words
         missing = True
     if missing:
-        raise InputError(
-            problem,
-            f"Some {name} are missing, or numbers are mixed with strings",
-            f"Give {of}s without a group a group of their own, and use one type for all groups",
-        )
+        raise InputError(problem, f"Some {name} are missing, or numbers are mixed with strings")
     return group_of
 
 
@@ -62,11 +58,7 @@ def validate_weights(
     if weight.shape != (n,):
         raise InputError(problem, f"sample_weight has shape {weight.shape}, and X has {n} rows")
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise InputError(
-            problem,
-            "Some weights are negative, missing or infinite",
-            "Clip them: np.clip(weights, 0, None)",
-        )
+        raise InputError(problem, "Some weights are negative, missing or infinite")
     rows = np.flatnonzero(weight)
     if len(rows) == 0:
         raise InputError(problem, "All weights are zero")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from labelance._arrays._columns import (
     cells_by_column,
     columns_beyond_binary,
-    copy_table,
     each_block,
     map_rows,
 )
@@ -32,50 +31,36 @@ def mask_of_columns(
     wanted: CategoricalFeatures, d: int, names: tuple[Any, ...] | None
 ) -> np.ndarray:
     """Return the boolean mask of columns that are listed by a mask, by numbers or by names."""
+    mask, given = np.zeros(d, dtype=bool), arg("categorical_features")
     if isinstance(wanted, str) and wanted == "auto":
-        return np.zeros(d, dtype=bool)
+        return mask
     listed = np.atleast_1d(np.asarray(wanted))
     if listed.size == 0:
-        return np.zeros(d, dtype=bool)
+        return mask
     if listed.dtype.kind == "b":
-        return _checked_mask(listed, d)
+        if listed.shape != (d,):
+            raise InputError(
+                f"{given} as a mask must have one entry per column of X",
+                f"The mask has shape {listed.shape}, and X has {d} columns",
+            )
+        return listed
     if listed.dtype.kind in "iu":
-        return _mask_of_numbers(listed, d)
-    return _mask_of_names(listed, names, d)
-
-
-def _checked_mask(mask: np.ndarray, d: int) -> np.ndarray:
-    if mask.shape != (d,):
-        raise InputError(
-            f"{arg('categorical_features')} as a mask must have one entry per column of X",
-            f"The mask has shape {mask.shape}, and X has {d} columns",
-        )
-    return mask
-
-
-def _mask_of_numbers(numbers: np.ndarray, d: int) -> np.ndarray:
-    outside = numbers[(numbers < -d) | (numbers >= d)]
-    if len(outside):
-        raise InputError(
-            f"{arg('categorical_features')} must hold column numbers from 0 to {d - 1}",
-            f"Got {', '.join(map(str, outside[:5]))}",
-            "Correct the numbers, or pass column names",
-        )
-    mask = np.zeros(d, dtype=bool)
-    mask[numbers] = True
-    return mask
-
-
-def _mask_of_names(wanted: np.ndarray, names: tuple[Any, ...] | None, d: int) -> np.ndarray:
+        outside = listed[(listed < -d) | (listed >= d)]
+        if len(outside):
+            raise InputError(
+                f"{given} must hold column numbers from 0 to {d - 1}",
+                f"Got {', '.join(map(str, outside[:5]))}",
+            )
+        mask[listed] = True
+        return mask
     if names is None:
         raise InputError(
-            f"{arg('categorical_features')} can hold column names only if X is a data frame",
-            "X has no column names",
+            f"{given} can hold column names only if X is a data frame", "X has no column names"
         )
-    unknown = [name for name in wanted if name not in names]
+    unknown = [name for name in listed if name not in names]
     if unknown:
-        raise unknown_name("column", unknown[0], names, arg("categorical_features"))
-    return np.isin(np.asarray(names, dtype=object), wanted)
+        raise unknown_name("column", unknown[0], names, given)
+    return np.isin(np.asarray(names, dtype=object), listed)
 
 
 def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]]:
@@ -92,7 +77,7 @@ def encode(values: Any, nominal: np.ndarray) -> tuple[Any, dict[int, np.ndarray]
         if has_sparse_rows(values):  # what is not stored is 0 and has code 0
             distinct = np.append(0.0, distinct[distinct != 0]).astype(values.dtype)
         decoders[j] = distinct
-    return map_rows(partial(_encoded, decoders=decoders), values), decoders
+    return map_rows(partial(encode_like, decoders=decoders), values), decoders
 
 
 def _find_values(values: Any, columns: np.ndarray) -> list[np.ndarray]:
@@ -106,37 +91,29 @@ def _distinct(values: np.ndarray) -> np.ndarray:
     return np.unique(values[~np.isnan(values)]) + 0  # -0.0 + 0 is 0.0
 
 
-def _encoded(values: Any, decoders: dict[int, np.ndarray]) -> Any:
-    values = copy_table(values)
-    encode_like(values, decoders)
-    return values
-
-
-def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> None:
+def encode_like(values: Any, decoders: dict[int, np.ndarray]) -> Any:
     """Replace numbers by the codes that they had before; NaN for numbers that are new."""
-    stored = stored_values(values)
-    for j, cells in cells_by_column(values, np.array(sorted(decoders), dtype=int)):
-        stored[cells] = _codes_in(decoders[j], stored[cells])
+    return _replace(values, decoders, _codes_in)
 
 
 def decode(new: Any, decoders: dict[int, np.ndarray]) -> Any:
     """Replace codes in new clean rows by the values they stand for."""
-    return map_rows(partial(_decoded, decoders=decoders), new)
+    return map_rows(partial(_replace, decoders=decoders, by=_take_coded), new)
 
 
-def _decoded(new: Any, decoders: dict[int, np.ndarray]) -> Any:
-    new = new.copy()
-    stored = stored_values(new)
-    for j, cells in cells_by_column(new, np.array(sorted(decoders), dtype=int)):
-        stored[cells] = _look_up(decoders[j], stored[cells])
-    return new
+def _replace(values: Any, decoders: dict[int, np.ndarray], by: Callable[..., np.ndarray]) -> Any:
+    """Return a copy with what ``by`` makes of the decoder and the cells of each coded column."""
+    values = values.copy()
+    stored = stored_values(values)
+    for j, cells in cells_by_column(values, np.array(sorted(decoders), dtype=int)):
+        stored[cells] = by(decoders[j], stored[cells])
+    return values
 
 
 def translate(codes: np.ndarray, here: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
     """Return codes of one list of categories as codes of another; NaN where it lacks the word."""
     place = {word: code for code, word in enumerate(known)}
-    codes_here = np.array([place.get(word, np.nan) for word in here] + [np.nan])
-    return codes_here[np.where(np.isnan(codes), len(here), codes).astype(int)]
+    return _take_coded(np.array([place.get(word, np.nan) for word in here]), codes)
 
 
 def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -149,11 +126,10 @@ def _codes_in(distinct: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.where(distinct[codes] == numbers, codes, np.nan)
 
 
-def _look_up(distinct: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(codes)
-    out = np.full(len(codes), np.nan, dtype=distinct.dtype)
-    out[known] = distinct[codes[known].astype(int)]
-    return out
+def _take_coded(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the value of every code; NaN for NaN."""
+    table = np.append(values, np.nan)
+    return table[np.where(np.isnan(codes), len(values), codes).astype(int)]
 
 
 def name_columns(columns: Iterable[int], names: tuple[Any, ...] | None, kind: str = COLUMN) -> str:

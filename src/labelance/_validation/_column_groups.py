@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from labelance._arrays._cells import join_columns
 from labelance._arrays._mixed import REASONS, Form, Source, open_source
-from labelance._arrays._tables import join_columns
 from labelance._arrays._words import has_no_blanks, is_missing, sample_strings
 from labelance._utils._messages import plural, show_names
 from labelance._validation._features import check_not_empty, validate_features

@@ -17,7 +17,6 @@ from labelance._arrays._open import (
     RowsContainer,
     columns_where,
     kind_of,
-    open_any_rows,
     open_container,
     open_rows,
     place_of,
@@ -145,12 +144,10 @@ def validate_features(
     nominal = None
     if categorical_features is not None:
         nominal = partial(categorical_mask, categorical_features)
-    container: Container
-    if hands_on:
-        container = open_any_rows(X, "X", nominal)
+    if only_rows or hands_on:
+        container = open_rows(X, nominal, in_blocks=in_blocks, any_rows=hands_on)
     else:
-        open_table = open_rows if only_rows else open_container
-        container = open_table(X, "X", nominal, in_blocks=in_blocks)
+        container = open_container(X, "X", nominal, in_blocks=in_blocks)
     check_not_empty(container.shape, caller, "X")
     categorical = container.nominal
     if nominal is not None:
@@ -184,11 +181,12 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
 
     A category that those rows did not have is missing (NaN).
     """
-    open_table = open_any_rows if schema.only_rows else open_container
-    container = open_table(X, "X", schema.find_words)
-    check_not_empty(container.shape, caller, "X")
     if schema.only_rows:
+        container = open_rows(X, schema.find_words, any_rows=True)
+        check_not_empty(container.shape, caller, "X")
         return RowsContainer(X).clean()
+    container = open_container(X, "X", schema.find_words)
+    check_not_empty(container.shape, caller, "X")
     if container.shape[1] != schema.n_features:
         raise InputError(
             f"X has {container.shape[1]} features, but {caller} is expecting "
@@ -200,14 +198,12 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     here = container.categories()
     _check_no_lost_categories(schema, container, caller)
     _check_no_new_categories(schema, container, caller)
-    if schema.categories or schema.decoders:
+    if schema.categories:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
         if here[j] != known:
             values[:, j] = translate(values[:, j], here[j], known)
-    if schema.decoders:
-        encode_like(values, schema.decoders)
-    return values
+    return encode_like(values, schema.decoders) if schema.decoders else values
 
 
 def _check_no_lost_categories(schema: Schema, container: Container, caller: str) -> None:
@@ -284,18 +280,13 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
     here, there = (None, None) if other is None else (place_of(X), place_of(other))
     if here == there or (here == "Dask" and there is None):
         return
+    problem = f"{caller} needs X and {role} as tensors on the same device, or neither as a tensor"
+    cure = f"Convert one of them, for example torch.as_tensor({role}, device=X.device)"
     if there == "Dask":
-        raise ContainerError(
-            f"{caller} needs X as a Dask collection if {role} is one",
-            f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
-            f"Bring {role} into the memory of this process: {role}.compute()",
-        )
-    raise ContainerError(
-        f"{caller} needs X and {role} as tensors on the same device, or neither as a tensor",
-        f"X is {_describe(X, here)} and {role} is {_describe(other, there)}",
-        f"Convert one of them: torch.as_tensor({role}, device=X.device) makes {role} a tensor "
-        "next to X, and .cpu().numpy() makes a tensor an array",
-    )
+        problem = f"{caller} needs X as a Dask collection if {role} is one"
+        cure = f"Bring {role} into the memory of this process: {role}.compute()"
+    found = f"X is {_describe(X, here)} and {role} is {_describe(other, there)}"
+    raise ContainerError(problem, found, cure)
 
 
 def _describe(data: Any, place: str | None) -> str:

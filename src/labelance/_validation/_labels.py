@@ -176,10 +176,12 @@ def validate_labels(
     cells, unknown = part_unknown(container.raw())
     stored = stored_values(cells)
     if stored.dtype.kind != "b" and not (stored == stored.astype(bool)).all():
+        odd = np.unique(stored[(stored != 0) & (stored != 1)])
         raise LabelFormatError(
             f"{caller} needs labels that are 0 (absent) or 1 (present)",
-            f"{role} also holds {_strange_values(stored)}",
-            _label_advice(stored, role),
+            f"{role} also holds {', '.join(f'{value:g}' for value in odd[:4])}"
+            + ", …" * (len(odd) > 4),
+            _label_advice(odd, role),
         )
     labels = Labels(to_indicator(cells), container.names, container, unknown)
     if needs_all is not None:
@@ -223,14 +225,14 @@ def open_clean_labels(y: Any) -> Labels:
     return Labels(to_indicator(cells), container.names, container, unknown)
 
 
-def _label_advice(stored: np.ndarray, role: str) -> str:
-    """Return what to do about cells that are neither 0 nor 1."""
-    if set(np.unique(stored)) <= {-1, 0, 1}:
+def _label_advice(odd: np.ndarray, role: str) -> str:
+    """Return what to do about values that are neither 0 nor 1."""
+    if odd.tolist() == [-1]:
         return (
             f"If -1 means absent, ({role} > 0).astype(int); if it means unknown, "
             f"np.where({role} == -1, np.nan, {role})"
         )
-    if ((stored >= 0) & (stored <= 1)).all():
+    if ((odd >= 0) & (odd <= 1)).all():
         return (
             f"Turn probabilities into decisions, ({role} >= 0.5).astype(int), or pass them as "
             "y_score to functions that take scores"
@@ -240,12 +242,6 @@ def _label_advice(stored: np.ndarray, role: str) -> str:
         f"{swapped} they are class numbers, make one column per class with "
         "labelance.datasets.MultiClassReduction; if scores, compare with a threshold"
     )
-
-
-def _strange_values(stored: np.ndarray) -> str:
-    odd = np.unique(stored[(stored != 0) & (stored != 1)])
-    shown = ", ".join(f"{value:g}" for value in odd[:4])
-    return shown + (", …" if len(odd) > 4 else "")
 
 
 def _check_no_flat_labels(Y: Any, caller: str) -> None:
@@ -259,51 +255,32 @@ def _check_no_flat_labels(Y: Any, caller: str) -> None:
         )
     if find_label_sets(Y) is not None:
         return
-    _check_no_texts_of_lists(Y, problem)
-    first = next(iter(Y), None) if isinstance(Y, (list, tuple)) else None
+    is_list, is_series = isinstance(Y, (list, tuple)), type(Y).__name__ == "Series"
+    if is_list or (isinstance(Y, np.ndarray) and Y.ndim == 1) or (is_series and not is_dask(Y)):
+        separator = find_list_separator(Y)
+        if separator is not None:
+            example = next(text for text in Y if isinstance(text, str) and separator in text)
+            found = f"y has several labels per cell, such as {example!r}"
+            raise LabelFormatError(problem, found, cure_lists("y", separator))
+    first = Y[0] if is_list and len(Y) else None
     ragged = isinstance(first, (list, tuple)) and len({len(row) for row in Y}) > 1
     if isinstance(first, str) or ragged:
         raise LabelFormatError(
             problem,
-            "y is a list of strings"
-            if isinstance(first, str)
-            else "y has lists of different lengths",
+            "y has lists of different lengths" if ragged else "y is a list of strings",
             'Split strings such as "a,b" into lists of labels; make a table of label numbers with '
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)",
         )
-    if (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1) or _is_flat(Y):
+    is_flat = is_series or np.isscalar(first)
+    if is_flat or (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1):
+        try:
+            kind = f" and is {type_of_target(Y)}"  # scikit-learn's word, where it has one
+        except (TypeError, ValueError):  # missing values, or a tensor on a GPU
+            kind = ""
         raise LabelFormatError(
             problem,
-            f"y has one dimension{_kind_of(Y)}",
+            f"y has one dimension{kind}",
             "Only binary classification is supported, label by label: for a single 0/1 label use "
             "y.reshape(-1, 1), or y.to_frame() for a Series; for classes use "
             "sklearn.preprocessing.LabelBinarizer, or imbalanced-learn's samplers",
         )
-
-
-def _check_no_texts_of_lists(Y: Any, problem: str) -> None:
-    """Raise for a column of texts such as ``rock;pop``, and show how to split them."""
-    is_series = type(Y).__name__ == "Series" and not is_dask(Y)
-    is_flat = isinstance(Y, (list, tuple)) or (isinstance(Y, np.ndarray) and Y.ndim == 1)
-    separator = find_list_separator(Y) if is_series or is_flat else None
-    if separator is not None:
-        example = next(text for text in Y if isinstance(text, str) and separator in text)
-        raise LabelFormatError(
-            problem,
-            f"y has several labels per cell, such as {example!r}",
-            cure_lists("y", separator),
-        )
-
-
-def _kind_of(Y: Any) -> str:
-    """Return scikit-learn's word for a flat target, where it has one."""
-    try:
-        return f" and is {type_of_target(Y)}"
-    except (TypeError, ValueError):  # missing values, or a tensor on a GPU
-        return ""
-
-
-def _is_flat(Y: Any) -> bool:
-    if isinstance(Y, (list, tuple)) and Y:
-        return bool(np.isscalar(Y[0]))
-    return type(Y).__name__ == "Series"

@@ -39,35 +39,21 @@ class Scored(NamedTuple):
 def validate_predictions(
     y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None = NEEDS_LABELSETS
 ) -> Predicted:
-    """Check true and predicted labels once; nothing after this checks again."""
-    true, predicted = _validate_both(y_true, y_pred, caller=caller, needs_all=needs_all)
-    _check_match(true, predicted.container, what="y_pred", caller=caller)
-    warn_of_other_index(y_true, y_pred, ("y_true", "y_pred"), shuffled_only=True)
-    return Predicted(true.Y, predicted.Y, true.names, true.unknown)
-
-
-def _validate_both(
-    y_true: Any, y_pred: Any, *, caller: str, needs_all: str | None
-) -> tuple[Labels, Labels]:
-    """Return true and predicted labels; label sets have the labels of both."""
+    """Check true and predicted labels once; label sets have the labels of both."""
     _check_no_list_of_tables(y_pred, "y_pred", "labels", caller=caller)
     rows = [find_label_sets(y) for y in (y_true, y_pred)]
     common = set(chain.from_iterable(chain.from_iterable(filter(None, rows))))
     if None in rows and (rows[0] or rows[1]):
         # One of the two is a table, so its columns are all the labels there are.
         common = set()
-    return (
-        validate_labels(
-            y_true, caller=caller, role="y_true", vocabulary=common, needs_all=needs_all
-        ),
-        validate_labels(
-            y_pred,
-            caller=f"{caller} (for y_pred)",
-            role="y_pred",
-            vocabulary=common,
-            needs_all="a prediction decides",
-        ),
+    true = validate_labels(
+        y_true, caller=caller, role="y_true", vocabulary=common, needs_all=needs_all
     )
+    who, why = f"{caller} (for y_pred)", "a prediction decides"
+    predicted = validate_labels(y_pred, caller=who, role="y_pred", vocabulary=common, needs_all=why)
+    _check_match(true, predicted.container, what="y_pred", caller=caller)
+    warn_of_other_index(y_true, y_pred, ("y_true", "y_pred"), shuffled_only=True)
+    return Predicted(true.Y, predicted.Y, true.names, true.unknown)
 
 
 def validate_scores(
@@ -90,13 +76,18 @@ def validate_scores(
     true = validate_labels(y_true, caller=caller, role="y_true", needs_all=None)
     container = _validate_scores(scores, caller=caller, in_blocks=in_blocks, sparse=sparse)
     _check_match(true, container, what="the scores", caller=caller)
-    names = _name_labels(label_names, true.names or container.names, container.shape[1], caller)
+    names = true.names or container.names
+    if label_names is not None:
+        names = check_label_names(label_names, container.shape[1], caller=caller)
     if needs_all is not None:
         check_all_known(replace(true, names=names), caller, needs_all, role="y_true")
     warn_of_other_index(y_true, scores, ("y_true", "scores"), shuffled_only=True)
     values = container.clean()
     if container.kind == "blocks":
-        _check_no_strange_blocks(values, caller)
+        columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
+        if len(columns):
+            found = f"Scores of {len(columns)} labels are NaN or infinite"
+            raise InputError(f"{caller} needs finite scores", found)
         return Scored(true.Y, values, true.unknown, names)
     if probabilities:
         _check_probabilities(stored_values(values), caller)
@@ -126,7 +117,6 @@ def validate_score_table(
         raise InputError(
             f"The columns of the scores must be the labels, in this order: {show_names(names, 5)}",
             "They have other names, or another order",
-            "Reorder or rename the columns, or pass a plain array",
         )
     values = container.clean()
     _check_no_strange_scores(stored_values(values), caller)
@@ -145,14 +135,9 @@ def open_probabilities(
     container = _validate_scores(scores, caller=caller, sparse=sparse)
     values = container.clean().astype(float, copy=False)
     _check_probabilities(stored_values(values), caller)
-    return values, _name_labels(label_names, container.names, values.shape[1], caller)
-
-
-def _name_labels(
-    given: Sequence[Any] | None, own: tuple[Any, ...] | None, n_labels: int, caller: str
-) -> tuple[Any, ...] | None:
-    """Return the names that a user gives, or those of the columns, if they have names."""
-    return own if given is None else check_label_names(given, n_labels, caller=caller)
+    if label_names is None:
+        return values, container.names
+    return values, check_label_names(label_names, values.shape[1], caller=caller)
 
 
 def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:
@@ -170,14 +155,6 @@ def _check_no_strange_scores(values: NDArray[np.floating], caller: str) -> None:
         raise InputError(
             f"{caller} needs finite scores",
             f"{np.count_nonzero(~np.isfinite(values))} scores are NaN or infinite",
-        )
-
-
-def _check_no_strange_blocks(values: Any, caller: str) -> None:
-    columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
-    if len(columns):
-        raise InputError(
-            f"{caller} needs finite scores", f"Scores of {len(columns)} labels are NaN or infinite"
         )
 
 
@@ -230,7 +207,6 @@ def _check_match(true: Labels, container: Container, *, what: str, caller: str) 
         raise InputError(
             f"y_true and {what} must have the same columns in the same order",
             "The two frames name or order their columns differently",
-            f"Reorder or rename the columns of {what} as in y_true, or pass plain arrays",
         )
 
 

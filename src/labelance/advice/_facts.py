@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelance._arrays._cells import stored_cells
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._mixed import open_source
 from labelance._arrays._open import take_columns, take_rows
-from labelance._arrays._tables import stored_cells
 from labelance._arrays._words import is_missing
 from labelance._classifier import hands_on_rows, why_all_known
 from labelance._utils._messages import plural

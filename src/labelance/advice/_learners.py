@@ -24,8 +24,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
+from labelance._arrays._cells import stored_cells
 from labelance._arrays._containers import stored_values
-from labelance._arrays._tables import stored_cells
 from labelance._progress import loop
 from labelance._validation._column_groups import (
     ColumnGroups,

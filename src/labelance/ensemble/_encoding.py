@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 
+from labelance._arrays._cells import count_nonzero, divide_columns, join_columns, largest_sizes
 from labelance._arrays._containers import to_dense
 from labelance._arrays._sparse import narrow_indices
-from labelance._arrays._tables import count_nonzero, divide_columns, join_columns, largest_sizes
 from labelance._validation._column_groups import ColumnGroups
 from labelance._validation._data import Data
 from labelance._validation._features import Schema, validate_features, validate_like

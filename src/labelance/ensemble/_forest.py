@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from labelance._arrays._tables import to_columns
+from labelance._arrays._cells import to_columns
 from labelance._progress import run_parallel
 from labelance._utils._compat import drop_node_values
 from labelance._utils._random import draw_seeds

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
-from labelance._arrays._tables import inverse_frequencies, stored_cells
+from labelance._arrays._cells import inverse_frequencies, stored_cells
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
 from labelance.ensemble._encoding import Floats, Table

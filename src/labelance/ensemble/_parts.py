@@ -20,8 +20,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from labelance._arrays._cells import stored_cells
 from labelance._arrays._containers import column_counts
-from labelance._arrays._tables import stored_cells
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from labelance._arrays._columns import append_columns
+from labelance._arrays._cells import join_columns
 from labelance._progress import Progress, loop, run_parallel
 from labelance._validation._arguments import take_weights
 from labelance._validation._data import Data
@@ -241,7 +241,7 @@ def _decide(shares: Floats) -> NDArray[np.bool_]:
 
 def _append(X: Any, decided: NDArray[np.int8], labels: Ints) -> Any:
     """Return X with what is decided about some labels as further columns, in their order."""
-    return append_columns(X, decided[:, np.sort(labels)])
+    return join_columns([X, decided[:, np.sort(labels)].astype(X.dtype)])
 
 
 def _declare(estimator: Any, d: int, t: int) -> Any:
