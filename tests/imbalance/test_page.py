@@ -189,7 +189,8 @@ def test_a_map_is_in_the_unit_square(kind):
     if kind == "nominal":
         table[:, 1] = np.arange(80) % 30
         nominal[1] = True
-    points = project(csr_array(table) if kind == "sparse" else table, nominal)
+    rows, held = (csr_array(table), "sparse") if kind == "sparse" else (table, "dense")
+    points = project(rows, nominal, held)
     assert points.shape == (80, 2)
     assert points.min() == 0
     assert points.max() == 1

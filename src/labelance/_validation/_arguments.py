@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance._utils._messages import did_you_mean, warn_user
-from labelance.exceptions import IndexMismatchWarning, InputError, arg
+from labelance._utils._messages import did_you_mean
+from labelance.exceptions import InputError, arg
 
 Weights = NDArray[np.float64] | None  # of rows; None stands for ones
 _MOST_WEIGHT = 1e100
@@ -127,31 +127,3 @@ def check_probability(name: str, value: Any) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise InputError(f"{arg(name)} must be a number between 0 and 1", f"Got {value!r}")
-
-
-def warn_of_other_index(
-    one: Any, two: Any, roles: tuple[str, str], *, shuffled_only: bool = False
-) -> None:
-    """Warn where the rows of two pandas frames have other names: position decides.
-
-    With ``shuffled_only``, where the names are the same in another order: predictions often have
-    an index of their own.
-    """
-    ours: Any = getattr(one, "index", None)
-    theirs: Any = getattr(two, "index", None)
-    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
-        return
-    shuffled = ours.is_unique and theirs.is_unique and ours.isin(theirs).all()
-    if not shuffled and shuffled_only:
-        return
-    first, second = roles
-    cure = (
-        f"{second}.loc[{first}.index] puts them in the same order"
-        if shuffled
-        else "If that is meant, reset_index(drop=True) on both says so"
-    )
-    warn_user(
-        f"{first} and {second} have different indices. Rows are paired by their position, not by "
-        f"index. {cure}.",
-        IndexMismatchWarning,
-    )

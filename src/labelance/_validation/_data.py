@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import stack_rows
-from labelance._validation._arguments import warn_of_other_index
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._features import (
     Features,
@@ -19,6 +18,7 @@ from labelance._validation._features import (
     check_no_other_places,
     open_features,
     validate_features,
+    warn_of_other_index,
 )
 from labelance._validation._labels import (
     NEEDS_LABELSETS,

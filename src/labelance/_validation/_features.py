@@ -22,6 +22,7 @@ from labelance._arrays._open import (
     place_of,
     take_rows,
 )
+from labelance._utils._messages import warn_user
 from labelance._validation._categorical import (
     CategoricalFeatures,
     categorical_mask,
@@ -32,7 +33,13 @@ from labelance._validation._categorical import (
     name_columns,
     translate,
 )
-from labelance.exceptions import ContainerError, InputError, MissingValuesError, arg
+from labelance.exceptions import (
+    ContainerError,
+    IndexMismatchWarning,
+    InputError,
+    MissingValuesError,
+    arg,
+)
 
 MissingPolicy = Literal["error", "refuse", "distance", "keep"]
 
@@ -293,6 +300,34 @@ def _describe(data: Any, place: str | None) -> str:
     if place is None:
         return f"a {type(data).__name__}"
     return f"a {type(data).__name__} of Dask" if place == "Dask" else f"a tensor on {place}"
+
+
+def warn_of_other_index(
+    one: Any, two: Any, roles: tuple[str, str], *, shuffled_only: bool = False
+) -> None:
+    """Warn where the rows of two pandas frames have other names: position decides.
+
+    With ``shuffled_only``, where the names are the same in another order: predictions often have
+    an index of their own.
+    """
+    ours: Any = getattr(one, "index", None)
+    theirs: Any = getattr(two, "index", None)
+    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
+        return
+    shuffled = ours.is_unique and theirs.is_unique and ours.isin(theirs).all()
+    if not shuffled and shuffled_only:
+        return
+    first, second = roles
+    cure = (
+        f"{second}.loc[{first}.index] puts them in the same order"
+        if shuffled
+        else "If that is meant, reset_index(drop=True) on both says so"
+    )
+    warn_user(
+        f"{first} and {second} have different indices. Rows are paired by their position, not by "
+        f"index. {cure}.",
+        IndexMismatchWarning,
+    )
 
 
 def check_no_device(X: Any, *, caller: str) -> None:

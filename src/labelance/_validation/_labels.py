@@ -272,7 +272,7 @@ def _check_no_flat_labels(Y: Any, caller: str) -> None:
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)",
         )
     is_flat = is_series or np.isscalar(first)
-    if is_flat or (not sp.issparse(Y) and getattr(Y, "ndim", None) == 1):
+    if is_flat or getattr(Y, "ndim", None) == 1:
         try:
             kind = f" and is {type_of_target(Y)}"  # scikit-learn's word, where it has one
         except (TypeError, ValueError):  # missing values, or a tensor on a GPU

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import skew
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import OneHotEncoder
 
-from labelance._arrays._containers import column_counts, to_dense
+from labelance._arrays._containers import Kind, column_counts, to_dense
 from labelance._utils._messages import shorten
 from labelance._validation._features import Features
 from labelance._validation._labels import count_known
@@ -238,9 +237,9 @@ def choose_rows(Y: csr_array, most: int = MOST_POINTS) -> NDArray[np.intp]:
     return np.sort(np.concatenate([chosen, waiting[np.isfinite(arrival[waiting])]]))
 
 
-def project(X: Any, categorical: NDArray[np.bool_]) -> Floats:
+def project(X: Any, categorical: NDArray[np.bool_], kind: Kind) -> Floats:
     """Return clean rows as points of a plane: two principal components, scaled to [0, 1]."""
-    table: Any = X if sp.issparse(X) else _standardized(X, categorical)
+    table: Any = X if kind == "sparse" else _standardized(X, categorical)
     points = np.zeros((table.shape[0], 2))
     if min(table.shape) > 2:
         points = TruncatedSVD(2, random_state=0).fit_transform(table)

@@ -256,8 +256,9 @@ def _maps(profiles: list[ProfileValues], findings: list[Findings]) -> list[Any]:
     chosen = [choose_rows(found.data.Y) for found in findings]
     parts = [take_rows(one.X, rows) for one, rows in zip(features, chosen) if one is not None]
     whole = parts[0] if len(parts) == 1 else stack_rows(parts[0], parts[1])
-    assert features[0] is not None
-    points = np.rint(999 * project(whole, features[0].categorical)).astype(int)
+    first = features[0]
+    assert first is not None
+    points = np.rint(999 * project(whole, first.categorical, first.container.kind)).astype(int)
     ends = np.cumsum([len(rows) for rows in chosen])
     return [
         {"x": part[:, 0], "y": part[:, 1], "row": rows, "cells": _typed_cells(one, rows)}

@@ -24,13 +24,13 @@ import numpy as np
 
 from labelance._arrays._dask import DaskRows, compute, cut_rows, even_edges, map_blocks, share
 from labelance._utils._threads import single_threaded_blas, thread_count
-from labelance.neighbors._candidates import Scan, error_of
+from labelance.neighbors._candidates import DOUBLE, Scan, error_of
 from labelance.neighbors._embedding import (
     Embedding,
     Points,
     choose_embedding,
+    embed_all,
     is_ordinary,
-    safe_factor,
 )
 from labelance.neighbors._kernels import bound_cells
 from labelance.neighbors._metric import FeatureMetric
@@ -57,7 +57,6 @@ _CELLS_PER_ROOT = 2.0  # centers for every root of the number of rows
 _ROWS_PER_CENTER = 24  # sampled to place a center
 _SAFE = 1 - 2.0**-18  # keeps a bound below what rounding may make of it
 _NO_ROW = np.iinfo(np.int64).max  # comes after every row that is as far
-_DOUBLE = np.dtype(np.float64)
 _LONGEST = 2.0**200  # squared length of a point whose bounds, of float32, do not overflow
 
 
@@ -259,19 +258,15 @@ def _place_cells(X: DaskRows, metric: FeatureMetric) -> CellPlacement | None:
     n_centers = int(_CELLS_PER_ROOT * np.sqrt(n))
     size = min(n, _ROWS_PER_CENTER * n_centers)
     sample = X.gather(np.sort(np.random.default_rng(0).choice(n, size, replace=False)))
-    embedding = replace(choose_embedding(sample, sample, metric.compiled), dtype=_DOUBLE)
+    embedding = replace(choose_embedding(sample, sample, metric.compiled), dtype=DOUBLE)
     if embedding.whole:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        points, lengths = embedding.embed(sample)
-    if not is_ordinary(lengths, each=embedding.unit):
+    points = embed_all(sample, sample, embedding)
+    if points is None:
         return None
-    if not embedding.unit and (factor := safe_factor(lengths)) != 1:
-        embedding = replace(embedding, factor=factor)
-        points = embedding.embed(sample)[0]
     with single_threaded_blas():
-        centers = spread_centers(points, n_centers, thread_count(None))
-    return CellPlacement(embedding, centers, Error(*error_of(d, _DOUBLE)))
+        centers = spread_centers(points.corpus, n_centers, thread_count(None))
+    return CellPlacement(points.embedding, centers, Error(*error_of(d, DOUBLE)))
 
 
 class DividedBlock(NamedTuple):
@@ -352,14 +347,15 @@ def _search_shuffled(
     """
     shared, known, blocks = share(search), share(bounds), X.blocks
     cells = np.split(cell_of, X.edges[1:-1])
-    found = compute(
-        map_blocks(BlockSearch.own, [shared] * len(blocks), blocks, cells, repeat(known))
-    )
-    runs = _CellRuns.of(cell_of, len(bounds.block_of))
+    own_tasks = map_blocks(BlockSearch.own, [shared] * len(blocks), blocks, cells, repeat(known))
+    found = compute(own_tasks)
+    asked = np.zeros(len(bounds.block_of), dtype=bool)
     asking: list[tuple[int, np.ndarray]] = []
     tasks: list[Any] = []
     for b, (own, queries, wanted) in enumerate(found):
-        places = np.sort(runs.places(wanted))  # so that a part has rows of few blocks
+        asked[:] = False
+        asked[wanted] = True
+        places = np.flatnonzero(asked[cell_of])  # in order, so that a part has rows of few blocks
         parts = even_edges(len(places), X.largest) if len(places) else np.zeros(1, np.int64)
         for start, stop in pairwise(parts):
             part = places[start:stop]
@@ -373,30 +369,13 @@ def _search_shuffled(
                 [shared], [blocks[b]], [block], [queries], [own.values[queries, -1]],
                 [cell_of[rows]], [known],
             )  # fmt: skip
-    return _merge_all(search, found, X.edges, order, asking, compute(tasks))
-
-
-def _merge_all(
-    search: BlockSearch,
-    found: Sequence[tuple[TopK, np.ndarray, np.ndarray]],
-    edges: np.ndarray,
-    order: np.ndarray,
-    asking: Sequence[tuple[int, np.ndarray]],
-    elsewhere: Sequence[TopK],
-) -> TopK:
-    """Merge what blocks found in themselves with what some of their rows found elsewhere."""
-    nearest = _join(
-        [
-            _renumber(own, order[start:stop])
-            for (own, *_), (start, stop) in zip(found, pairwise(edges))
-        ]
-    )
-    for (b, numbers), other in zip(asking, elsewhere):
-        rows = edges[b] + found[b][1]
+    parts = zip(found, np.split(order, X.edges[1:-1]))
+    nearest = _join([_renumber(own, numbers) for (own, *_), numbers in parts])
+    for (b, numbers), elsewhere in zip(asking, compute(tasks)):
+        rows = X.edges[b] + found[b][1]
         mine = TopK(nearest.rows[rows], nearest.values[rows])
-        nearest.rows[rows], nearest.values[rows] = merge(
-            [mine, _renumber(other, numbers)], search.k
-        )
+        both = merge([mine, _renumber(elsewhere, numbers)], search.k)
+        nearest.rows[rows], nearest.values[rows] = both
     return nearest
 
 
@@ -404,25 +383,6 @@ def _renumber(found: TopK, numbers: np.ndarray) -> TopK:
     """Map positions to row numbers; keep gaps."""
     nobody = found.rows == _NO_ROW
     return TopK(np.where(nobody, _NO_ROW, numbers[np.where(nobody, 0, found.rows)]), found.values)
-
-
-class _CellRuns(NamedTuple):
-    """Where the rows of every cell are."""
-
-    order: np.ndarray  # places of rows, cell after cell
-    starts: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, cell_of: np.ndarray, n_cells: int) -> _CellRuns:
-        counts = np.bincount(cell_of, minlength=n_cells)
-        return cls(np.argsort(cell_of, kind="stable"), np.cumsum(counts) - counts, counts)
-
-    def places(self, cells: np.ndarray) -> np.ndarray:
-        """Return the places of all rows of some cells."""
-        counts = self.counts[cells]
-        first = np.repeat(self.starts[cells] - np.cumsum(counts) + counts, counts)
-        return self.order[first + np.arange(len(first))]
 
 
 # --- one block, cell by cell ----------------------------------------------------------------------
@@ -469,12 +429,10 @@ def _make_engine(
     numbers, order, edges = cut_cells(Cells(filled, np.argsort(cell_of, kind="stable"), edges))
     cells = Cells(place.centers[numbers], order, edges)
     extents = Extents(*(of[numbers] for of in bounds.extents))
-    reach = None
-    if distances is not None:
-        reach = _reach(distances, queries[1], place.embedding, place.error)
     arranged = arrange(search, Points(place.embedding, *corpus, *queries), cells)
-    if reach is None:
+    if distances is None:
         return PartitionEngine(search, *arranged, extents, place.error), numbers
+    reach = _reach(distances, queries[1], place.embedding, place.error)
     return WithinReach(search, *arranged, extents, place.error, reach), numbers
 
 

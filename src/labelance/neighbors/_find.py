@@ -273,6 +273,8 @@ def warn_of_dominant_columns(
     caller: str, features: Features, cure: str = f", or pass {arg('scale', 'standard')}"
 ) -> None:
     """Warn where distances are those of few columns, such as an income next to shares."""
+    if features.container.kind == "device":  # rows of a GPU are not brought here for a warning
+        return
     wide = find_dominant_columns(features.X, features.categorical)
     if len(wide):
         columns = "column" if len(wide) == 1 else "columns"

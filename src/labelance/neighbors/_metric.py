@@ -84,6 +84,8 @@ class FeatureMetric:
         Widths, ranges and nominal features.
     takes_missing : bool
         Whether rows may have missing values.
+    on_device : bool
+        Whether rows are tensors on a device.
     params : dict
         What else the metric learned: variances, or the inverse covariance matrix.
     """
@@ -91,6 +93,7 @@ class FeatureMetric:
     metric: Metric
     compiled: CompiledMetric
     takes_missing: bool
+    on_device: bool = False
     params: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -124,8 +127,9 @@ class FeatureMetric:
         """
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
+        kind = kind_of(X)
         _check(metric, scale, has_sparse_rows(X), bool(nominal.any()), missing)
-        if metric not in _OWN and kind_of(X) == "device":
+        if metric not in _OWN and kind == "device":
             raise ContainerError(
                 f"The metric {metric!r} of scikit-learn needs X in main memory",
                 f"X is on {X.device}",
@@ -134,7 +138,7 @@ class FeatureMetric:
         searched = X if rows is None else X[rows]
         takes_missing = missing == "distance"
         compiled = _learn(searched, scale, nominal, takes_missing, metric == "cosine")
-        learned = cls(metric, compiled, takes_missing)
+        learned = cls(metric, compiled, takes_missing, kind == "device")
         if metric in INSTEAD:
             return replace(learned, params=_learn_params(metric, learned.scaled(searched)))
         return learned
@@ -211,7 +215,7 @@ class FeatureMetric:
         if not self.is_exact:
             A, B = self.scaled(A[rows_a]), self.scaled(B[rows_b])
             return paired_distances(self.metric, A, B, self.params)
-        if kind_of(A) == "device":
+        if self.on_device:
             return _tensor_metric.paired_distances(A, B, rows_a, rows_b, self.compiled)
         out = np.empty(len(rows_a))
         for part in split_rows(len(rows_a), _BYTES_PER_PAIR):
@@ -290,8 +294,6 @@ def find_dominant_columns(X: Any, categorical: np.ndarray) -> np.ndarray:
     Such as an income next to shares: at most half of the columns that vary, each of which takes
     1,000 times as much of the mean squared distance between two rows as all others together.
     """
-    if kind_of(X) == "device":  # rows of a GPU are not brought here for a warning
-        return np.empty(0, dtype=np.int64)
     shares = distance_shares(X, categorical)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     ordered = shares[order]
