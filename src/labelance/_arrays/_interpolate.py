@@ -18,11 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._containers import (
-    is_blocks,
-    is_tensor,
-    rows_below,
-)
+from labelance._arrays._containers import is_blocks, is_tensor, rows_below
 from labelance._arrays._dask import DaskRows, even_edges
 from labelance._arrays._kernels import count_sparse, fill_sparse
 from labelance._arrays._torch import interpolate_tensor
@@ -77,9 +73,12 @@ def interpolate_rows(
         return _interpolate_blocks(X, pairs, rng)
     if sp.issparse(X):
         return _interpolate_sparse(X, pairs, rng, room=room)
-    shape = len(seeds), X.shape[1]
-    out = rows_below(X, len(seeds)) if room else np.empty(shape, X.dtype)
-    _interpolate_dense(X, pairs, rng, out)
+    out = rows_below(X, len(seeds)) if room else np.empty((len(seeds), X.shape[1]), X.dtype)
+    step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
+    for start in range(0, len(seeds), step):
+        block = slice(start, start + step)
+        both = X[seeds[block]], X[references[block]]
+        out[block] = _between_dense(*both, categorical, line, rng)
     return out
 
 
@@ -163,16 +162,6 @@ def _interpolate_block(
 ) -> Any:
     # A copy of the stream, since a block may be made more than once.
     return interpolate_pairs(A, B, categorical, skip_numbers(stream, 0), line=line)
-
-
-def _interpolate_dense(
-    X: np.ndarray, pairs: Pairs, rng: np.random.Generator, out: np.ndarray
-) -> None:
-    seeds, references, nominal, line = pairs
-    step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
-    for start in range(0, len(seeds), step):
-        block = slice(start, start + step)
-        out[block] = _between_dense(X[seeds[block]], X[references[block]], nominal, line, rng)
 
 
 @np.errstate(over="ignore", invalid="ignore")

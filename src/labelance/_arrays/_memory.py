@@ -18,6 +18,7 @@ from typing import Any
 from labelance.exceptions import TooManyRowsError
 
 _BLOCK = 1 << 24  # bytes of rows that are worked on together
+_LITTLE = 100e6  # bytes that are there: asking takes longer
 _MANY_ROWS = 30_000  # work on fewer frees less than is worth the time
 
 
@@ -54,8 +55,8 @@ def check_fits_memory(
     >>> from labelance._arrays._memory import check_fits_memory
     >>> check_fits_memory(1000, 80, caller="MLSOL", cure="Lower sampling_ratio")
     """
-    size, free = n_rows * bytes_per_row, available_memory()
-    if size > free:
+    size = n_rows * bytes_per_row
+    if size > _LITTLE and size > (free := available_memory()):
         raise TooManyRowsError(
             f"{caller} would make more {noun} than fit into memory",
             f"{n_rows:,.4g} {noun} need at least {in_units(size)}, and {in_units(free)} are free",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from labelance._arrays._columns import column_range, columns_beyond_binary
 from labelance.neighbors._metric import CompiledMetric
 
 _SINGLE = np.dtype(np.float32)
@@ -135,16 +136,10 @@ def _categories(Q: np.ndarray, X: np.ndarray, nominal: np.ndarray) -> tuple[np.n
 
     A missing category, or one that only the queries have, is at no coordinate at all.
     """
-    listed = np.flatnonzero(nominal)
-    plain = np.ones(len(listed), dtype=bool)
-    for table in (X,) if Q is X else (X, Q):
-        for part in _parts(table):
-            codes = table[part][:, listed]
-            plain &= ((codes == 0) | (codes == 1)).all(axis=0)
-    many = listed[~plain]
-    largest = np.zeros(len(many))
-    for part in _parts(X):
-        largest = np.fmax(largest, np.fmax.reduce(X[part][:, many], axis=0))
+    many = columns_beyond_binary(X, nominal)
+    if Q is not X:
+        many = np.union1d(many, columns_beyond_binary(Q, nominal))
+    largest = np.nan_to_num(column_range(X[:, many])[1])
     return many, largest.astype(np.int64) + 1
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from labelance._arrays._columns import columns_beyond_binary
 from labelance._arrays._containers import SparseRows
 from labelance._arrays._sparse import narrow_indices
 from labelance.neighbors._candidates import CandidateEngine, Scan, bounds_of, search_candidates
@@ -55,9 +56,10 @@ def search_sparse(search: Search) -> TopK:
     cells = block_cells(16, search.threads)
     most = int(np.clip(np.sqrt(cells) / 8, 1, _QUERIES))
     segment = int(np.clip(cells // most, 1, _ROWS))
-    many = _many_categories(search.X, search.metric.compiled)
-    if search.Q is not search.X:
-        many |= _many_categories(search.Q, search.metric.compiled)
+    nominal = search.metric.compiled.nominal
+    many = np.zeros(len(nominal), dtype=bool)
+    for table in (search.X, search.Q):
+        many[columns_beyond_binary(table, nominal)] = True
     return search_candidates(partial(_make_engine, search, many, segment), search, most)
 
 
@@ -83,14 +85,6 @@ def _make_engine(
     exact = lengths[n:] if whole else None
     (query,) = sparse_rows(queries.rows)
     return InvertedIndexEngine(search, bounds, exact, segment, query, segments)
-
-
-def _many_categories(X: sp.csr_array, metric: CompiledMetric) -> np.ndarray:
-    """Return the mask of nominal features that are not 0 or 1 everywhere."""
-    many = np.zeros(X.shape[1], dtype=bool)
-    if metric.nominal.any():
-        many[X.indices[X.data != 1]] = True
-    return many & metric.nominal
 
 
 class Placed(NamedTuple):
