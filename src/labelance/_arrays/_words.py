@@ -49,11 +49,6 @@ def is_free_text(n_strings: int, n_rows: int) -> bool:
     return n_rows >= _FEW_ROWS and 2 * n_strings > n_rows
 
 
-def are_numbers(strings: Collection[str], *, comma: bool = False) -> bool:
-    """Tell whether all strings are numbers, with decimal commas if ``comma``."""
-    return all(map((_DECIMAL_COMMA if comma else _NUMBER).fullmatch, strings))
-
-
 def has_no_blanks(strings: Collection[str]) -> bool:
     """Tell whether texts are in a script that puts no blanks between words.
 
@@ -95,7 +90,7 @@ def find_kind(strings: Collection[str], n_rows: int) -> Words:
         return "date"
     if 2 * len(strings) <= n_rows and len(strings) <= _FEW_CATEGORIES:
         return "category"
-    if are_numbers(some) or are_numbers(some, comma=True):
+    if any(all(map(form.fullmatch, some)) for form in (_NUMBER, _DECIMAL_COMMA)):
         return "number"
     length = np.mean([_count_words(text) for text in some])
     if length >= _LONG:

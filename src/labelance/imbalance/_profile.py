@@ -19,7 +19,7 @@ from labelance._utils._files import replace_when_done
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._column_groups import ColumnGroups, NothingLeftError
-from labelance._validation._labels import Labels, count_known, validate_labels
+from labelance._validation._labels import count_known, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local import (
     HasIndices,
@@ -322,7 +322,10 @@ def profile(
         neighborhood=neighborhood,
         local=local,
     )
-    return _assemble(_names(label_names, labels), n_features, data, read_as)
+    names = labels.names or tuple(range(labels.Y.shape[1]))
+    if label_names is not None:
+        names = check_label_names(label_names, labels.Y.shape[1], caller="profile")
+    return _assemble(names, n_features, data, read_as)
 
 
 def _read_columns(X: Any, names: Sequence[Any] | None) -> tuple[Any, str | None, Any]:
@@ -345,14 +348,6 @@ def _draw_rows(n_samples: int, subsample: int | None) -> NDArray[np.intp] | None
     if subsample >= n_samples:
         return None
     return np.sort(np.random.default_rng(0).permutation(n_samples)[:subsample])
-
-
-def _names(given: Sequence[Any] | None, labels: Labels) -> tuple[Any, ...]:
-    """Return the names given, those of a frame, or the column numbers."""
-    q = labels.Y.shape[1]
-    if given is None:
-        return labels.names or tuple(range(q))
-    return check_label_names(given, q, caller="profile")
 
 
 def _check_feature_names(

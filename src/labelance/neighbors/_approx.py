@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,27 +60,28 @@ def search_approx(search: Search) -> Approximation | None:
     if has_missing_numbers(search) or suits_kdtree(search) or not suits_cells(search):
         return None
     with single_threaded_blas(), _single_thread(faiss):
-        lists = _make_lists(faiss, search)
-    return None if lists is None else lists.run()
+        points = _embed_around_median(search)
+        return None if points is None else _search_lists(faiss, search, points)
 
 
-def _make_lists(faiss: Any, search: Search) -> RowLists | None:
-    """Divide the rows among lists; None where points cannot stand for the rows."""
+def _embed_around_median(search: Search) -> Points | None:
+    """Embed the rows; None where points cannot stand for them."""
     embedding = search.embedding
     if not embedding.unit:
         # A few far rows move the mean, so that all others are one point in float32.
         some = search.X[spread_rows(len(search.X), _SAMPLE)]
         embedding = replace(embedding, center=np.median(some, axis=0).astype(np.float64))
-    points = embed_points(search, embedding)
-    if points is None:
-        return None
-    wanted = int(_LISTS_PER_ROOT * np.sqrt(len(points.corpus)))
-    centers = place_centers(points.corpus, wanted, search.threads)
+    return embed_points(search, embedding)
+
+
+def _search_lists(faiss: Any, search: Search, points: Points) -> Approximation:
+    """Look into as few lists as find enough of the neighbors of some queries."""
+    n, d = points.corpus.shape
+    centers = place_centers(points.corpus, int(_LISTS_PER_ROOT * np.sqrt(n)), search.threads)
     cells, _ = divide(points.corpus, centers, search.threads, keep_empty=True)
     sizes = np.diff(cells.edges)
-    list_of_row = np.empty(len(points.corpus), np.int64)
+    list_of_row = np.empty(n, np.int64)
     list_of_row[cells.order] = np.repeat(np.arange(len(sizes)), sizes)
-    d = points.corpus.shape[1]
     middle = faiss.IndexFlatL2(d)
     middle.add(centers)
     index = faiss.IndexIVFFlat(middle, d, len(centers))
@@ -88,71 +89,37 @@ def _make_lists(faiss: Any, search: Search) -> RowLists | None:
     add.add_preassigned(index, points.corpus, list_of_row)
     # As many of the smallest lists hold k other rows.
     fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(sizes)), search.k + 1))
-    return RowLists(faiss, search, points, index, fewest)
 
-
-@dataclass(frozen=True, eq=False)
-class RowLists:
-    """The lists of an index of faiss, and who looks into them.
-
-    Parameters
-    ----------
-    faiss : module
-        The library.
-    search : Search
-        What is searched.
-    points : Points
-        Rows and queries.
-    index : faiss.IndexIVFFlat
-        The rows in lists.
-    fewest : int
-        Into how many lists a query has to look at least.
-    """
-
-    faiss: Any
-    search: Search
-    points: Points
-    index: Any
-    fewest: int
-
-    def run(self) -> Approximation:
-        """Look into as few lists as find enough of the neighbors of some queries."""
-        some = spread_rows(self.search.Q.shape[0], _MEASURED)
-        reach = run_exact(self.search.only(some)).values[:, -1:]
-
-        # Who is as near as the last one is as good.
-        def recall_of(found: TopK) -> float:
-            return float((found.values <= reach).mean())
-
-        for n_lists in _LOOKED_INTO:
-            n_lists = min(max(n_lists, self.fewest), self.index.nlist)
-            if recall_of(self._look(some, n_lists)) >= _ENOUGH:
-                break
-        found = self._look(np.arange(self.search.Q.shape[0]), n_lists)
-        recall = recall_of(TopK(found.rows[some], found.values[some]))
-        log_engine(
-            self.search,
-            f"{n_lists:,} of {self.index.nlist:,} lists of faiss, as asked for, with a recall of "
-            f"{recall:.3f}",
-        )
-        return Approximation(found, recall)
-
-    def _look(self, queries: np.ndarray, n_lists: int) -> TopK:
+    def look(queries: np.ndarray, n_lists: int) -> TopK:
         """Return the nearest rows in the lists nearest to each query, measured exactly."""
-        n, most = len(self.points.corpus), self.search.k + _MORE
-        found = new_results(len(queries), self.search.k)
+        found = new_results(len(queries), search.k)
 
         def work(start: int, stop: int) -> None:
             some = queries[start:stop]
-            into = self.faiss.SearchParametersIVF(nprobe=n_lists)
-            with _single_thread(self.faiss):
-                _, rows = self.index.search(self.points.queries[some], most, params=into)
+            into = faiss.SearchParametersIVF(nprobe=n_lists)
+            with _single_thread(faiss):
+                _, rows = index.search(points.queries[some], search.k + _MORE, params=into)
             rows = np.sort(np.where(rows < 0, n, rows), axis=1)
-            near = self.search.rank(some, Candidates(rows, (rows < n).sum(axis=1)))
+            near = search.rank(some, Candidates(rows, (rows < n).sum(axis=1)))
             found.rows[start:stop], found.values[start:stop] = near
 
-        for_each_block(work, len(queries), _BLOCK, self.search.threads)
+        for_each_block(work, len(queries), _BLOCK, search.threads)
         return found
+
+    some = spread_rows(search.Q.shape[0], _MEASURED)
+    reach = run_exact(search.only(some)).values[:, -1:]  # who is as near as the last is as good
+    for n_lists in _LOOKED_INTO:
+        n_lists = min(max(n_lists, fewest), index.nlist)
+        if (look(some, n_lists).values <= reach).mean() >= _ENOUGH:
+            break
+    found = look(np.arange(search.Q.shape[0]), n_lists)
+    recall = float((found.values[some] <= reach).mean())
+    log_engine(
+        search,
+        f"{n_lists:,} of {index.nlist:,} lists of faiss, as asked for, with a recall of "
+        f"{recall:.3f}",
+    )
+    return Approximation(found, recall)
 
 
 @contextmanager

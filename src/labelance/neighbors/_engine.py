@@ -40,6 +40,8 @@ def run_exact(search: Search) -> TopK:
         search = replace(search, threads=1)
     for engine in ENGINES:
         if engine.suits(search):
+            if engine.run in (search_sparse, search_gemm):
+                _warn_of_long_search(search)
             found = engine.run(search)
             if found is not None:
                 return found
@@ -59,23 +61,16 @@ def _has_many_categories(search: Search) -> bool:
     return search.embedding.n_coordinates > 4 * search.X.shape[1] + 64
 
 
-def _search_index(search: Search) -> TopK:
-    if search.effort > _LONG_SPARSE:
-        _warn_of_long_search(search, "sklearn.decomposition.TruncatedSVD makes fewer features")
-    return search_sparse(search)
-
-
-def _search_pairs(search: Search) -> TopK:
-    if search.effort > _LONG and suits_cells(search):
-        faster = f"{arg('algorithm', 'approx')} finds nearly all of them much faster"
-        _warn_of_long_search(search, faster)
-    return search_gemm(search)
-
-
-def _warn_of_long_search(search: Search, instead: str) -> None:
-    if not search.warns:
-        return
+def _warn_of_long_search(search: Search) -> None:
     n, d = search.X.shape
+    if search.kind == "sparse":
+        is_long = search.effort > _LONG_SPARSE
+        instead = "sklearn.decomposition.TruncatedSVD makes fewer features"
+    else:
+        is_long = search.effort > _LONG and suits_cells(search)
+        instead = f"{arg('algorithm', 'approx')} finds nearly all of them much faster"
+    if not (search.warns and is_long):
+        return
     warn_user(
         f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
         f"minutes. {instead}; {arg('algorithm', 'exact')} silences this.",
@@ -88,9 +83,9 @@ ENGINES = (
     Engine(lambda search: not search.metric.is_exact, search_pairwise),
     Engine(lambda search: search.effort < _SMALL, search_brute),
     Engine(has_missing_numbers, search_brute),
-    Engine(lambda search: search.kind == "sparse", _search_index),
+    Engine(lambda search: search.kind == "sparse", search_sparse),
     Engine(_has_many_categories, search_brute),
     Engine(suits_kdtree, search_kdtree),
     Engine(suits_cells, search_partition),
-    Engine(lambda search: True, _search_pairs),
+    Engine(lambda search: True, search_gemm),
 )
