@@ -13,9 +13,9 @@ from labelance import _progress
 from labelance._utils._messages import did_you_mean
 from labelance.cli import _console, main
 from labelance.datasets import dataset_info, read_multilabel
-from labelance.exceptions import DownloadError, InputError, arg
+from labelance.exceptions import DownloadError, InputError
 from labelance.metrics import get_label_scorer
-from labelance.neighbors import _engine, _find
+from labelance.neighbors import _find
 from labelance.study import load_study
 
 READING = (
@@ -493,10 +493,14 @@ def test_a_terminal_shows_what_a_command_is_at(monkeypatch):
     [("resample", "--set algorithm=approx"), ("describe", "--subsample 50000")],
 )
 def test_long_searches_name_flags(call, songs, monkeypatch, command, cure):
-    def warn_and_run(search):
-        _engine._warn_of_long_search(search, f"{arg('algorithm', 'approx')} is faster")
-        return _engine.run_exact(search)
+    run = _find.run_exact
 
+    def warn_and_run(search):
+        _find._warn_of_long_search(search)
+        return run(search)
+
+    monkeypatch.setattr(_find, "_LONG", 0)
+    monkeypatch.setattr(_find, "suits_cells", lambda search: True)
     monkeypatch.setattr(_find, "run_exact", warn_and_run)
     out = ["-o", songs.parent / "out.csv"] if command == "resample" else []
     code, _, err = call(command, songs, "--labels", "-2", *out)

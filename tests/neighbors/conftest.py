@@ -87,8 +87,8 @@ def engines() -> Callable[..., Any]:
 
     @contextmanager
     def using(fast: bool, working_memory: float = 1024) -> Iterator[None]:
-        small = patch("labelance.neighbors._engine._SMALL", 0 if fast else 2**62)
-        large = patch("labelance.neighbors._engine._LARGE", 0)  # threads even for little work
+        small = patch("labelance.neighbors._find._SMALL", 0 if fast else 2**62)
+        large = patch("labelance.neighbors._find._LARGE", 0)  # threads even for little work
         with small, large, config_context(working_memory=working_memory):
             yield
 

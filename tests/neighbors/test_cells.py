@@ -40,7 +40,7 @@ ROWS = {
 @pytest.fixture
 def always_cells(monkeypatch):
     """Divide any number of rows among cells, however little that rules out."""
-    monkeypatch.setattr("labelance.neighbors._engine._SMALL", 0)
+    monkeypatch.setattr("labelance.neighbors._find._SMALL", 0)
     monkeypatch.setattr("labelance.neighbors._dense._TREE_ROWS", np.inf)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 0)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", np.inf)
@@ -98,7 +98,7 @@ def texts(n=N):
 
 
 def test_a_long_search_names_the_way_out(monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._engine._LONG", 0)
+    monkeypatch.setattr("labelance.neighbors._find._LONG", 0)
     monkeypatch.setattr("labelance.neighbors._partition._MANY_ROWS", 400)
     monkeypatch.setattr("labelance.neighbors._partition.WORTHWHILE", 0)
     X, y = ROWS["no clusters"], (rng.random((N, 3)) < 0.3).astype(int)
@@ -113,7 +113,7 @@ def test_a_long_search_names_the_way_out(monkeypatch):
 
 
 def test_a_long_search_of_sparse_rows_names_the_way_out(monkeypatch):
-    monkeypatch.setattr("labelance.neighbors._engine._LONG_SPARSE", 0)
+    monkeypatch.setattr("labelance.neighbors._find._LONG_SPARSE", 0)
     with pytest.warns(LongSearchWarning, match="TruncatedSVD makes fewer features"):
         find_neighbors(texts(), 5)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from labelance.neighbors import find_neighbors
-from labelance.neighbors._engine import ENGINES
+from labelance.neighbors._find import ENGINES
 from labelance.neighbors._metric import FeatureMetric
 from labelance.neighbors._search import Search
 

@@ -11,7 +11,7 @@ another one may be rounded in another way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,7 +23,6 @@ from labelance._utils._threads import single_threaded_blas
 from labelance.exceptions import InputError, arg
 from labelance.neighbors._dense import suits_kdtree
 from labelance.neighbors._embedding import Points
-from labelance.neighbors._engine import has_missing_numbers, run_exact
 from labelance.neighbors._neighborhood import Candidates, TopK, new_results
 from labelance.neighbors._partition import divide, embed_points, place_centers, suits_cells
 from labelance.neighbors._search import Search, for_each_block, log_engine, spread_rows
@@ -44,8 +43,11 @@ class Approximation(NamedTuple):
     recall: float
 
 
-def search_approx(search: Search) -> Approximation | None:
-    """Return near rows; None where rows are few, or none of those that lists are made for."""
+def search_approx(search: Search, exact: Callable[[Search], TopK]) -> Approximation | None:
+    """Return near rows; None where rows are few, or none of those that lists are made for.
+
+    ``exact`` finds the nearest rows of some queries, to know how many are found.
+    """
     if search.kind == "sparse":
         raise InputError(
             f"{arg('algorithm', 'approx')} searches dense rows only",
@@ -57,11 +59,11 @@ def search_approx(search: Search) -> Approximation | None:
         return None
     faiss = optional_import("faiss", extra="approx", purpose="An approximate search")
     # A tree of few features is as fast, and exact.
-    if has_missing_numbers(search) or suits_kdtree(search) or not suits_cells(search):
+    if search.has_missing_numbers or suits_kdtree(search) or not suits_cells(search):
         return None
     with single_threaded_blas(), _single_thread(faiss):
         points = _embed_around_median(search)
-        return None if points is None else _search_lists(faiss, search, points)
+        return None if points is None else _search_lists(faiss, search, points, exact)
 
 
 def _embed_around_median(search: Search) -> Points | None:
@@ -74,7 +76,9 @@ def _embed_around_median(search: Search) -> Points | None:
     return embed_points(search, embedding)
 
 
-def _search_lists(faiss: Any, search: Search, points: Points) -> Approximation:
+def _search_lists(
+    faiss: Any, search: Search, points: Points, exact: Callable[[Search], TopK]
+) -> Approximation:
     """Look into as few lists as find enough of the neighbors of some queries."""
     n, d = points.corpus.shape
     centers = place_centers(points.corpus, int(_LISTS_PER_ROOT * np.sqrt(n)), search.threads)
@@ -107,7 +111,7 @@ def _search_lists(faiss: Any, search: Search, points: Points) -> Approximation:
         return found
 
     some = spread_rows(search.Q.shape[0], _MEASURED)
-    reach = run_exact(search.only(some)).values[:, -1:]  # who is as near as the last is as good
+    reach = exact(search.only(some)).values[:, -1:]  # who is as near as the last is as good
     for n_lists in _LOOKED_INTO:
         n_lists = min(max(n_lists, fewest), index.nlist)
         if (look(some, n_lists).values <= reach).mean() >= _ENOUGH:

@@ -1,8 +1,15 @@
-"""Find the nearest neighbors: validate, let an engine search, return one neighborhood."""
+"""Find the nearest neighbors: validate, let an engine search, return one neighborhood.
+
+The first engine that suits a search runs it. All give the same answer, bit for bit; they differ in
+time. A new engine is a line in ``ENGINES``: a question about a :class:`Search`, and a function that
+returns its :class:`TopK`, or None where it finds out that another engine would be faster.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +32,7 @@ from labelance.exceptions import (
     ContainerError,
     FeatureScaleWarning,
     InputError,
+    LongSearchWarning,
     LowRecallWarning,
     MissingValuesError,
     TooFewRowsError,
@@ -32,15 +40,22 @@ from labelance.exceptions import (
 )
 from labelance.neighbors._approx import search_approx
 from labelance.neighbors._dask import search_blocks
-from labelance.neighbors._engine import run_exact
+from labelance.neighbors._dense import search_gemm, search_kdtree, suits_kdtree
 from labelance.neighbors._metric import INSTEAD, FeatureMetric, Metric, Scale, find_dominant_columns
 from labelance.neighbors._neighborhood import Neighborhood, TopK
-from labelance.neighbors._search import Search
+from labelance.neighbors._partition import search_partition, suits_cells
+from labelance.neighbors._search import Search, search_brute, search_pairwise
+from labelance.neighbors._sparse import search_sparse
+from labelance.neighbors._torch import search_tensors
 
 Algorithm = Literal["auto", "exact", "approx"]
 ALGORITHMS = get_args(Algorithm)
 
 _LOW_RECALL = 0.9  # below that, "nearly all" is not true
+# Cells of all pairs together: below the first, preparing costs more than measuring them all, and
+# below the second, starting threads does.
+_SMALL, _LARGE = 250_000, 50_000_000
+_LONG, _LONG_SPARSE = 2e12, 1e13  # takes minutes on a few cores
 
 
 def find_neighbors(
@@ -167,7 +182,7 @@ def find_neighbors_for(
 
     ``judge_scales`` warns of columns that alone decide. All else is as in :func:`find_neighbors`.
     """
-    _check_options(missing, algorithm, among, queries)
+    _check_options(missing, scale, algorithm, among, queries)
     check_no_other_places(X, queries, "queries", caller=caller)
     check_works_on_disk(X, metric=metric, algorithm=algorithm)
     features = validate_features(
@@ -241,7 +256,7 @@ def search_neighbors(
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
     nearest, recall = None, None
-    if algorithm == "approx" and (found := search_approx(search)) is not None:
+    if algorithm == "approx" and (found := search_approx(search, run_exact)) is not None:
         nearest, recall = found
         if recall < _LOW_RECALL:
             warn_user(
@@ -448,8 +463,9 @@ def check_n_neighbors(k: Any, n: int, *, caller: str, name: str = "n_neighbors")
     return int(k)
 
 
-def _check_options(missing: str, algorithm: str, among: Any, queries: Any) -> None:
+def _check_options(missing: str, scale: Scale, algorithm: str, among: Any, queries: Any) -> None:
     check_choice("missing", missing, ("error", "distance"))
+    check_choice("scale", scale, (None, "range", "standard"))
     check_choice("algorithm", algorithm, ALGORITHMS)
     if among is not None and queries is not None:
         raise InputError("among and queries of find_neighbors exclude each other", "Got both")
@@ -487,3 +503,62 @@ def _check_queries(Q: Any, features: Features, missing: str) -> None:
             "queries has NaN",
             f"Fill them (sklearn.impute.SimpleImputer), or pass {arg('missing', 'distance')}",
         )
+
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+class Engine(NamedTuple):
+    """An engine, and which searches it suits if none before it does."""
+
+    suits: Callable[[Search], bool]
+    run: Callable[[Search], TopK | None]
+
+
+def run_exact(search: Search) -> TopK:
+    """Return the k nearest rows of every query, by the first engine that suits."""
+    if search.metric.is_exact and search.effort <= _LARGE:
+        search = replace(search, threads=1)
+    for engine in ENGINES:
+        if engine.suits(search):
+            if engine.run in (search_sparse, search_gemm):
+                _warn_of_long_search(search)
+            found = engine.run(search)
+            if found is not None:
+                return found
+    raise AssertionError("The last engine suits every search.")
+
+
+def _has_many_categories(search: Search) -> bool:
+    """Tell whether there are too many categories to give each a coordinate."""
+    return search.embedding.n_coordinates > 4 * search.X.shape[1] + 64
+
+
+def _warn_of_long_search(search: Search) -> None:
+    n, d = search.X.shape
+    if search.kind == "sparse":
+        is_long = search.effort > _LONG_SPARSE
+        instead = "sklearn.decomposition.TruncatedSVD makes fewer features"
+    else:
+        is_long = search.effort > _LONG and suits_cells(search)
+        instead = f"{arg('algorithm', 'approx')} finds nearly all of them much faster"
+    if not (search.warns and is_long):
+        return
+    warn_user(
+        f"The exact neighbors of {search.Q.shape[0]:,} rows among {n:,} with {d:,} features take "
+        f"minutes. {instead}; {arg('algorithm', 'exact')} silences this.",
+        LongSearchWarning,
+    )
+
+
+ENGINES = (
+    Engine(lambda search: search.kind == "device", search_tensors),
+    Engine(lambda search: not search.metric.is_exact, search_pairwise),
+    Engine(lambda search: search.effort < _SMALL, search_brute),
+    Engine(lambda search: search.has_missing_numbers, search_brute),
+    Engine(lambda search: search.kind == "sparse", search_sparse),
+    Engine(_has_many_categories, search_brute),
+    Engine(suits_kdtree, search_kdtree),
+    Engine(suits_cells, search_partition),
+    Engine(lambda search: True, search_gemm),
+)

@@ -32,7 +32,6 @@ from labelance._arrays._columns import (
 from labelance._arrays._containers import SparseRows, to_dense
 from labelance._arrays._memory import split_rows
 from labelance._arrays._open import has_sparse_rows, kind_of
-from labelance._validation._arguments import check_choice
 from labelance.exceptions import ContainerError, InputError, arg
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._kernels import rank_dense, rank_sparse
@@ -128,7 +127,7 @@ class FeatureMetric:
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
         kind = kind_of(X)
-        _check(metric, scale, has_sparse_rows(X), bool(nominal.any()), missing)
+        _check(metric, has_sparse_rows(X), bool(nominal.any()), missing)
         if metric not in _OWN and kind == "device":
             raise ContainerError(
                 f"The metric {metric!r} of scikit-learn needs X in main memory",
@@ -264,9 +263,8 @@ def _check_finite_widths(width: np.ndarray, scale: str) -> None:
         )
 
 
-def _check(metric: Metric, scale: Scale, sparse: bool, nominal: bool, missing: str) -> None:
+def _check(metric: Metric, sparse: bool, nominal: bool, missing: str) -> None:
     """Raise if the metric is unknown, or cannot do what else is asked."""
-    check_choice("scale", scale, (None, "range", "standard"))
     if not callable(metric) and metric not in _KNOWN:
         raise InputError(
             "metric must be a callable or a metric of scikit-learn",

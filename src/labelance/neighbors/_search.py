@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn import get_config
 
+from labelance._arrays._columns import has_missing
 from labelance._arrays._containers import Kind
 from labelance._arrays._open import kind_of, take_rows
 from labelance._progress import loop, note
@@ -54,6 +55,14 @@ class Search:
     def embedding(self) -> Embedding:
         """How dense rows without missing values become points."""
         return choose_embedding(self.Q, self.X, self.metric.compiled)
+
+    @cached_property
+    def has_missing_numbers(self) -> bool:
+        """Whether a number is missing in rows or queries."""
+        numeric = ~self.metric.compiled.nominal  # nominal features simply differ
+        if self.Q is not self.X and has_missing(self.Q, numeric):
+            return True
+        return self.metric.takes_missing and has_missing(self.X, numeric)
 
     def only(self, queries: np.ndarray) -> Search:
         """Return the same search for some of its queries."""
