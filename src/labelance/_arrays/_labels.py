@@ -396,8 +396,8 @@ class WordFrame(FrameContainer):
         words = {}
         for name, (absent, present) in self.pairs.items():
             own = cells[:, self.names.index(name)]
-            chosen = np.where(own, present, absent).astype(object)
-            words[name] = np.where(np.isnan(own), None, chosen)
+            words[name] = np.where(own, present, absent).astype(object)
+            words[name][np.isnan(own)] = None
         return _replace_columns(out, words, self.columns)
 
 

@@ -47,6 +47,7 @@ _NOT_YET = {
     "jaxlib": ("a JAX array", "numpy.asarray({0})"),
     "dask": ("a dask collection", "{0}.compute()"),
     "tensorflow": ("a TensorFlow tensor", "{0}.numpy()"),
+    "LazyFrame": ("a lazy frame", "{0}.collect()"),
 }
 
 
@@ -301,18 +302,13 @@ def stack_rows(top: Any, bottom: Any) -> Any:
 
 def _check_no_foreign(data: Any, role: str) -> None:
     library = type(data).__module__.partition(".")[0]
-    if library in _NOT_YET:
-        found, cure = _NOT_YET[library]
+    name = "LazyFrame" if type(data).__name__ == "LazyFrame" else library
+    if name in _NOT_YET:
+        found, cure = _NOT_YET[name]
         raise ContainerError(
             f"{role} must be a numpy array, a torch tensor, a scipy sparse matrix or a data frame",
             f"{role} is {found}",
             f"Convert it first: {cure.format(role)}",
-        )
-    if type(data).__name__ == "LazyFrame":
-        raise ContainerError(
-            f"{role} must be a data frame in memory",
-            f"{role} is a lazy frame",
-            f"Run its query first: {role}.collect()",
         )
 
 

@@ -369,8 +369,8 @@ def _search_shuffled(
                 [shared], [blocks[b]], [block], [queries], [own.values[queries, -1]],
                 [cell_of[rows]], [known],
             )  # fmt: skip
-    parts = zip(found, np.split(order, X.edges[1:-1]))
-    nearest = _join([_renumber(own, numbers) for (own, *_), numbers in parts])
+    numbered = zip(found, np.split(order, X.edges[1:-1]))
+    nearest = _join([_renumber(own, numbers) for (own, *_), numbers in numbered])
     for (b, numbers), elsewhere in zip(asking, compute(tasks)):
         rows = X.edges[b] + found[b][1]
         mine = TopK(nearest.rows[rows], nearest.values[rows])

@@ -255,17 +255,15 @@ def search_neighbors(
     else:
         Q, own = X, np.arange(X.shape[0])
     search = Search(Q, X, own, k, metric, thread_count(n_jobs), warns=algorithm == "auto")
-    nearest, recall = None, None
-    if algorithm == "approx" and (found := search_approx(search, run_exact)) is not None:
-        nearest, recall = found
-        if recall < _LOW_RECALL:
-            warn_user(
-                f"The approximate search found {recall:.0%} of the nearest neighbors, measured on "
-                f"a sample of rows. Use {arg('algorithm', 'exact')}, or reduce the features first, "
-                "for example with sklearn.decomposition.PCA.",
-                LowRecallWarning,
-            )
-    nearest = run_exact(search) if nearest is None else nearest
+    found = search_approx(search, run_exact) if algorithm == "approx" else None
+    nearest, recall = found or (run_exact(search), None)
+    if recall is not None and recall < _LOW_RECALL:
+        warn_user(
+            f"The approximate search found {recall:.0%} of the nearest neighbors, measured on a "
+            f"sample of rows. Use {arg('algorithm', 'exact')}, or reduce the features first, for "
+            "example with sklearn.decomposition.PCA.",
+            LowRecallWarning,
+        )
     return_freed_memory(X.shape[0])
     return _finite_neighborhood(nearest, metric, recall)
 

@@ -265,17 +265,13 @@ def _check_finite_widths(width: np.ndarray, scale: str) -> None:
 
 def _check(metric: Metric, sparse: bool, nominal: bool, missing: str) -> None:
     """Raise if the metric is unknown, or cannot do what else is asked."""
-    if not callable(metric) and metric not in _KNOWN:
+    known = _KNOWN_SPARSE if sparse else _KNOWN
+    if metric not in known and (sparse or not callable(metric)):
         raise InputError(
-            "metric must be a callable or a metric of scikit-learn",
+            "metric must be a metric of scikit-learn"
+            + (" that takes sparse rows, as X is sparse" if sparse else ", or a callable"),
             f"Got {metric!r}",
-            f"Choose one of {', '.join(_KNOWN)}",
-        )
-    if sparse and (callable(metric) or metric not in _KNOWN_SPARSE):
-        raise InputError(
-            f"The metric {metric!r} needs a dense X",
-            "X is sparse",
-            f"Choose one of {', '.join(_KNOWN_SPARSE)}",
+            f"Choose one of {', '.join(known)}",
         )
     if metric != "euclidean" and (nominal or missing == "distance"):
         thing = "categorical features" if nominal else arg("missing", "distance")
