@@ -146,15 +146,11 @@ def _interpolate_blocks(X: DaskRows, pairs: Pairs, rng: np.random.Generator) -> 
     A, B = X.take(pairs.seeds, edges), X.take(pairs.references, edges)
     options: dict[str, Any] = {"categorical": pairs.categorical, "line": pairs.line}
     streams, later = [], rng
-    for needed in A.compute(partial(_count_block, **options), B.blocks):
+    for needed in A.compute(partial(count_numbers, **options), B.blocks):
         streams.append(skip_numbers(later, 0))
-        later = skip_numbers(later, needed)
+        later = skip_numbers(later, int(needed.sum()))
     rng.bit_generator.state = later.bit_generator.state
     return A.transform(partial(_interpolate_block, **options), B.blocks, streams)
-
-
-def _count_block(A: Any, B: Any, categorical: np.ndarray, line: bool) -> int:
-    return int(count_numbers(A, B, categorical, line=line).sum())
 
 
 def _interpolate_block(

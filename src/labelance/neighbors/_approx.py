@@ -23,7 +23,7 @@ from labelance._utils._threads import single_threaded_blas
 from labelance.exceptions import InputError, arg
 from labelance.neighbors._dense import suits_kdtree
 from labelance.neighbors._embedding import Points
-from labelance.neighbors._neighborhood import Candidates, TopK, new_results
+from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
 from labelance.neighbors._partition import divide, embed_points, place_centers, suits_cells
 from labelance.neighbors._search import Search, for_each_block, log_engine, spread_rows
 
@@ -96,7 +96,7 @@ def _search_lists(
 
     def look(queries: np.ndarray, n_lists: int) -> TopK:
         """Return the nearest rows in the lists nearest to each query, measured exactly."""
-        found = new_results(len(queries), search.k)
+        found = new_top_k(len(queries), search.k)
 
         def work(start: int, stop: int) -> None:
             some = queries[start:stop]

@@ -29,7 +29,6 @@ from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
 from labelance.neighbors._search import Search, search_brute, spread_rows
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBE, _TOO_MANY = 16, 16  # too coarse is what leaves one row in this many, for this many queries
 
 
@@ -86,12 +85,13 @@ class CandidateEngine(ABC):
 
     def block(self, start: int, stop: int) -> tuple[TopK, int]:
         """Return the nearest rows of some queries, and how many were ranked for them."""
-        capacity = 0 if self.exact is not None else self._capacity + self.segment
+        most = most_candidates(self.search.k)
+        capacity = 0 if self.exact is not None else most + self.segment
         scan = new_scan(stop - start, self.search.k, capacity, self.bounds.low.dtype)
         counts, ranked = scan.candidates.counts, 0
         for first in range(0, self.search.X.shape[0], self.segment):
             self.scan_segment(first, start, stop, scan)
-            if counts.max() > self._capacity:
+            if counts.max() > most:
                 ranked += self._rank_early(scan, start)
         if self.exact is not None:
             squares = scan.best.values + self.exact[start:stop, np.newaxis]
@@ -115,14 +115,10 @@ class CandidateEngine(ABC):
         bounds = self.bounds._replace(margin=self.bounds.margin[queries])
         return replace(self, search=self.search.only(queries), bounds=bounds)
 
-    @property
-    def _capacity(self) -> int:
-        return max(_CAPACITY, 4 * self.search.k)
-
     def _rank_early(self, scan: Scan, start: int) -> int:
         """Cut overlong lists of candidates to the k nearest; return how many were ranked."""
         k, (rows, counts) = self.search.k, scan.candidates
-        full = np.flatnonzero(counts > self._capacity)
+        full = np.flatnonzero(counts > most_candidates(k))
         ranked = counts[full]
         nearest = self.search.rank(start + full, Candidates(rows[full], ranked))
         rows[full, :k], scan.low[full, :k] = nearest.rows, -np.inf
@@ -130,6 +126,11 @@ class CandidateEngine(ABC):
         # k equal rows: no later row comes before them.
         scan.best.values[full[nearest.values[:, -1] == 0]] = -np.inf
         return int(ranked.sum())
+
+
+def most_candidates(k: int) -> int:
+    """Return how many candidates a query keeps before they are ranked."""
+    return max(64, 4 * k)
 
 
 def search_candidates(

@@ -179,11 +179,6 @@ def new_top_k(queries: int, k: int, dtype: Any = np.float64) -> TopK:
     return TopK(np.full(shape, -1, dtype=np.int64), np.full(shape, np.inf, dtype=dtype))
 
 
-def new_results(queries: int, k: int) -> TopK:
-    """Return a place for the top-k of all queries of a search."""
-    return TopK(np.zeros((queries, k), np.int64), np.zeros((queries, k)))
-
-
 def merge(parts: Sequence[TopK], k: int) -> TopK:
     """Return the k nearest of all that were found; the lower row wins a tie."""
     rows = np.concatenate([part.rows for part in parts], axis=1)

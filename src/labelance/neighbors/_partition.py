@@ -30,10 +30,18 @@ from typing import NamedTuple
 import numpy as np
 
 from labelance._utils._threads import single_threaded_blas
-from labelance.neighbors._candidates import Bounds, Scan, bounds_of, error_of, new_scan
+from labelance.neighbors._candidates import (
+    DOUBLE,
+    Bounds,
+    Scan,
+    bounds_of,
+    error_of,
+    most_candidates,
+    new_scan,
+)
 from labelance.neighbors._embedding import Embedding, Points, embed_all
 from labelance.neighbors._kernels import bound_cells, scan_lines
-from labelance.neighbors._neighborhood import Candidates, TopK, new_results
+from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
 from labelance.neighbors._search import Search, for_each_block, log_engine
 
 _MANY_ROWS = 30_000  # below that, products of all pairs take a second or two
@@ -42,7 +50,6 @@ _ROWS_PER_CENTER, _ROUNDS = 24, 4  # sampled to place a center, and how often it
 _DRAWS = 8  # in which centers are drawn that lie far from those before
 _QUERIES, _ROWS = 128, 1024  # scanned together
 _FIRST = 3  # cells next to the own one that are scanned before the reach is taken
-_CAPACITY = 64  # candidates are ranked early once they outgrow this (or 4 k)
 _PROBES, WORTHWHILE = 24, 0.2  # groups of queries tried, and the share of rows that may be left
 _TOO_COARSE = 1 / 16  # ... and the share of the rows scanned that may have to be ranked
 _COLUMNS = 8  # of points that are copied at once where their order is changed
@@ -92,7 +99,7 @@ def search_partition(search: Search) -> TopK | None:
         log_engine(search, f"{n_cells:,} cells, whose bounds leave {left:.1%} of all pairs")
         if ranked > _TOO_COARSE:
             del engine  # before there is another, twice as large
-            engine = _make_engine(search, replace(search.embedding, dtype=np.dtype(np.float64)))
+            engine = _make_engine(search, replace(search.embedding, dtype=DOUBLE))
         return None if engine is None else engine.run()
 
 
@@ -282,7 +289,7 @@ class PartitionEngine:
     def run(self) -> TopK:
         """Return the nearest rows of all queries."""
         edges = self.blocks()
-        results = new_results(len(self.groups.order), self.search.k)
+        results = new_top_k(len(self.groups.order), self.search.k)
 
         def work(first: int, last: int) -> None:
             for group, start, stop in edges[first:last]:
@@ -318,7 +325,7 @@ class PartitionEngine:
         own = self._own(start + lines)
         needed = np.ascontiguousarray(needed)  # as the transpose of another it may come
         scan_lines(scores, first, sizes, needed, own, lines, start, self.bounds, scan)
-        if scan.candidates.counts.max() > self._capacity:
+        if scan.candidates.counts.max() > most_candidates(self.search.k):
             self._rank_early(scan, start)
 
     def _own(self, places: np.ndarray) -> np.ndarray:
@@ -335,17 +342,14 @@ class PartitionEngine:
 
     def new_scan(self, queries: int) -> Scan:
         """Return the scan of queries that have seen no row."""
-        capacity = self._capacity + 2 * _ROWS  # a batch of cells goes beyond, by less than a cell
-        return new_scan(queries, self.search.k, capacity, self.bounds.low.dtype)
-
-    @property
-    def _capacity(self) -> int:
-        return max(_CAPACITY, 4 * self.search.k)
+        k = self.search.k
+        capacity = most_candidates(k) + 2 * _ROWS  # a batch goes beyond, by less than a cell
+        return new_scan(queries, k, capacity, self.bounds.low.dtype)
 
     def _rank_early(self, scan: Scan, start: int) -> None:
         """Cut overlong lists of candidates to the k nearest."""
         k, (places, counts) = self.search.k, scan.candidates
-        full = np.flatnonzero(counts > self._capacity)
+        full = np.flatnonzero(counts > most_candidates(k))
         nearest = self._rank(Candidates(places[full], counts[full]), start + full)
         places[full, :k] = self._places[nearest.rows]
         scan.low[full, :k] = -np.inf

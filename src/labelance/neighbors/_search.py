@@ -22,7 +22,7 @@ from labelance._progress import loop, note
 from labelance.neighbors._embedding import Embedding, choose_embedding
 from labelance.neighbors._kernels import select_top_k
 from labelance.neighbors._metric import FeatureMetric, all_distances
-from labelance.neighbors._neighborhood import Candidates, TopK, new_results, new_top_k
+from labelance.neighbors._neighborhood import Candidates, TopK, new_top_k
 
 _QUERIES, _QUERIES_PAIRWISE = 64, 256  # of brute force, in a block
 _MANY = 1 << 27  # pairs from which on one thread works through blocks too, so that it tells how far
@@ -75,7 +75,7 @@ class Search:
     def run_blocks(self, work: Callable[[int, int], TopK], most: int) -> TopK:
         """Join what ``work(start, stop)`` returns for blocks of at most ``most`` queries."""
         m = self.Q.shape[0]
-        found = new_results(m, self.k)
+        found = new_top_k(m, self.k)
 
         def fill(start: int, stop: int) -> None:
             found.rows[start:stop], found.values[start:stop] = work(start, stop)
