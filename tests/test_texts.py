@@ -164,8 +164,9 @@ def test_text_models_are_searched_validated_and_pickled() -> None:
     weight = np.arange(len(texts)) % 2
     some = [text for text, used in zip(texts, weight) if used]
     relevance = BinaryRelevance(make_pipeline(CountVectorizer(), LogisticRegression()))
-    with pytest.raises(InputError, match="sample_weight"):
-        relevance.fit(texts, y, sample_weight=weight)
+    weighed = clone(relevance).fit(texts, y, sample_weight=weight)  # the last step takes them
+    alone = relevance.fit(some, y[weight == 1])
+    np.testing.assert_allclose(weighed.predict_proba(some), alone.predict_proba(some), atol=0.01)
     assert clone(model).fit(some, y[weight == 1]).predict(some).shape == (45, 3)
 
 

@@ -4,8 +4,6 @@ A tensor on the CPU is read as an array. The code for tensors on a GPU is tested
 the CPU that are said to be out of numpy's reach; it does nothing that only a GPU could do.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -264,28 +262,6 @@ def test_unknown_labels_are_unknown_in_tensors_too(place, sampler):
     X_tensor, Y_tensor = sampler.fit_resample(torch.from_numpy(X), torch.from_numpy(holes))
     assert_array_equal(X_tensor.cpu().numpy(), X_new)
     assert_array_equal(Y_tensor.cpu().numpy(), Y_new)
-
-
-def _block_of_the_guide(word):
-    page = Path(__file__).parents[2] / "docs" / "user_guide" / "targets.md"
-    blocks = page.read_text(encoding="utf-8").split("```python\n")[1:]
-    return next(block.split("```")[0] for block in blocks if word in block)
-
-
-def test_a_masked_loss_sees_known_cells_only():
-    """The loss of targets.md is the mean over known cells, whatever the others hold."""
-    _, Y = make_data()
-    known = torch.rand(Y.shape, generator=torch.Generator().manual_seed(0)) < 0.8
-    logits = torch.randn(Y.shape, generator=torch.Generator().manual_seed(1), dtype=torch.double)
-    logits.requires_grad_()
-    y = torch.from_numpy(Y).double().masked_fill(~known, torch.nan)
-    names = {"torch": torch, "logits": logits, "y": y}
-    exec(_block_of_the_guide("nan_to_num"), names)
-    loss = torch.nn.functional.binary_cross_entropy_with_logits
-    assert torch.isclose(names["loss"], loss(logits[known], y[known]))
-    names["loss"].backward()
-    assert (logits.grad[~known] == 0).all()
-    assert (logits.grad[known] != 0).all()
 
 
 def test_what_a_device_does_not_do_is_said(on_device):

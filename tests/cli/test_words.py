@@ -176,7 +176,7 @@ RESAMPLE = ["resample", "{songs}", "--labels", "-2", "-o", "-", "--set"]
         ([*RESAMPLE, "scale=minmax"], "The 'scale' parameter of MLSOL must be"),
         (
             ["split", "{songs}", "--labels", "-2", "--sizes", ".5,.7", "-o", "a,b", "--to", "csv"],
-            "for example --sizes 0.6,0.2,0.2",
+            "--sizes must be shares",
         ),
     ],
 )

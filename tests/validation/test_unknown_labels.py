@@ -69,7 +69,8 @@ USES_BY_PACKAGE = {
     """,
     "sampling": """
         FunctionSampler MLROS MLRUS MLSMOTE MLSOL MLTL MLUL MLeNN REMEDIAL RHwHUS RHwROS RHwRSMT
-        RemedialHwR SamplerSequence focal_parameters label_weights logit_adjustment sample_weights
+        RareLabelBatchSampler RemedialHwR SamplerSequence focal_parameters label_weights
+        logit_adjustment sample_weights
     """,
 }
 USES = {f"{package}.{name}" for package, names in USES_BY_PACKAGE.items() for name in names.split()}
@@ -150,6 +151,7 @@ OPTIONS = {
     "find_budget_rule": {"per_row": 2},
     "guarantee_recall": {"recall": 0.5, "too_few": "always"},
     "guarantee_precision": {"precision": 0.5},
+    "RareLabelBatchSampler": {"batch_size": 8},
 }
 
 
