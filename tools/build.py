@@ -2,12 +2,14 @@
 
     python tools/build.py                # this checkout
     python tools/build.py --root FOLDER  # another one
+    python tools/build.py --sanitize     # checks every index and address: see .ci/sanitize
 
 ``pip install -e .`` does the same, more slowly. This needs what the extra ``dev`` brings.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,15 +20,16 @@ import cython_cmake
 CMAKE = [sys.executable, "-m", "cmake"]  # what the system has may be too old
 
 
-def build(root: Path) -> None:
-    """Build the modules of a checkout into its source folder."""
-    folder = root / "build" / "inplace"
+def build(root: Path, sanitize: bool = False) -> None:
+    """Build the modules of a checkout into its source folder, or with a copy of that."""
+    folder = root / "build" / ("sanitize" if sanitize else "inplace")
     settings = {
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_MODULE_PATH": Path(cython_cmake.__file__).parent / "cmake",
         "Python_EXECUTABLE": sys.executable,
         "SKBUILD_SABI_VERSION": "" if sysconfig.get_config_var("Py_GIL_DISABLED") else "3.11",
         "SKBUILD_STATE": "editable",
+        "SANITIZE": "ON" if sanitize else "OFF",
     }
     options = [f"-D{name}={value}" for name, value in settings.items()]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for ninja
@@ -37,9 +40,14 @@ def build(root: Path) -> None:
         done = subprocess.run([*CMAKE, *command], check=False, env={**os.environ, "PATH": path})
         if done.returncode:
             raise SystemExit(done.returncode)
+    if sanitize:
+        others = shutil.ignore_patterns("*.pyx", "*.so", "__pycache__")
+        shutil.copytree(root / "src", folder / "src", ignore=others, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    build(parser.parse_args().root.resolve())
+    parser.add_argument("--sanitize", action="store_true")
+    given = parser.parse_args()
+    build(given.root.resolve(), given.sanitize)
