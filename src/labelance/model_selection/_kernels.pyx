@@ -23,7 +23,12 @@ cdef Incidence point_into(object incidence) except *:
     cdef const int64_t[::1] items = incidence.items
     cdef const int64_t[::1] times = incidence.times
     cdef const int64_t[::1] sizes = incidence.sizes
-    return Incidence(&indptr[0], &items[0], &times[0], &sizes[0])
+    cdef Incidence found
+    found.indptr = &indptr[0]
+    found.items = &items[0] if items.shape[0] else NULL
+    found.times = &times[0] if times.shape[0] else NULL
+    found.sizes = &sizes[0] if sizes.shape[0] else NULL
+    return found
 
 
 def write_pairs(

@@ -231,6 +231,10 @@ def rank_sparse(
     cdef const int64_t[::1] counts = candidates.counts
     cdef int64_t[:, ::1] best = nearest.rows
     cdef double[:, ::1] values = nearest.values
+    cdef const floating *asked = &q_data[0] if q_data.shape[0] else NULL
+    cdef const integer *asked_in = &q_indices[0] if q_data.shape[0] else NULL
+    cdef const real *stored = &data[0] if data.shape[0] else NULL
+    cdef const integer *stored_in = &indices[0] if data.shape[0] else NULL
     cdef Py_ssize_t i, c, line, row, p, n_p, r, k = values.shape[1]
     cdef double distance
     with nogil:
@@ -244,8 +248,8 @@ def rank_sparse(
                     continue
                 r = indptr[row]
                 distance = sparse_pair(
-                    &q_data[p], &q_indices[p], n_p,
-                    &data[r], &indices[r], indptr[row + 1] - r, &by, values[i, k - 1],
+                    asked + p, asked_in + p, n_p,
+                    stored + r, stored_in + r, indptr[row + 1] - r, &by, values[i, k - 1],
                 )
                 if insert_nearer(row, distance, &best[i, 0], &values[i, 0], k):
                     break
@@ -332,8 +336,8 @@ def scan_lines(
                     scan_row(
                         &scores[t, at], sizes[c], first[c], own[t], &low[first[c]],
                         &high[first[c]], margin[start + i], best.shape[1], &best[i, 0],
-                        &values[i, 0], &rows[i, 0] if rows.shape[1] else NULL, &kept_low[i, 0],
-                        &counts[i],
+                        &values[i, 0], &rows[i, 0] if rows.shape[1] else NULL,
+                        &kept_low[i, 0] if rows.shape[1] else NULL, &counts[i],
                     )
                 at += sizes[c]
 

@@ -7,12 +7,13 @@ The rows of a node are a set of bits, and the children of a node divide it betwe
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libcpp.bit cimport countr_zero, popcount
 from libcpp.vector cimport vector
 
 import numpy as np
 
 from labelance.learners.tree._common cimport (
-    ALL_ONES, NO_RANK, RANK_SHIFT, ROW_BITS, Matrix, lowest_bit, popcount, set_matrix,
+    ALL_ONES, NO_RANK, RANK_SHIFT, ROW_BITS, Matrix, set_matrix,
 )
 
 cdef enum:
@@ -58,7 +59,7 @@ cdef class RowBlock:
         self.block.two = &are_two[0] if not empty else NULL
         self.block.ones = &bits[0, 0] if not empty else NULL
         self.block.missing = NULL
-        if missing is not None:
+        if missing is not None and not empty:
             without = missing
             self.block.missing = &without[0, 0]
 
@@ -89,7 +90,7 @@ cdef void partition_rows(
             above = block.ones[f * words + w] if bits else 0
             left = 0 if bits else rows
             while left != 0:
-                if x[(w << 6) + lowest_bit(left)] > threshold:
+                if x[(w << 6) + countr_zero(left)] > threshold:
                     above |= left & (~left + 1)
                 left &= left - 1
             first[w] = rows & ~above
@@ -98,7 +99,7 @@ cdef void partition_rows(
             for b in range(width):
                 first[b * words + w] = 0
             while rows != 0:
-                b = <int64_t>x[(w << 6) + lowest_bit(rows)]
+                b = <int64_t>x[(w << 6) + countr_zero(rows)]
                 first[b * words + w] |= rows & (~rows + 1)
                 rows &= rows - 1
 
@@ -117,7 +118,7 @@ cdef void add_to_rows(
                 out[(w << 6) + i] += value if (left >> i) & 1 else 0.0
             continue
         while left != 0:
-            out[(w << 6) + lowest_bit(left)] += value
+            out[(w << 6) + countr_zero(left)] += value
             left &= left - 1
 
 
@@ -231,7 +232,7 @@ cdef int vote_for_missing(
         rows = members[w] & block.missing[trees.feature[v] * block.words + w]
         members[w] ^= rows
         while rows != 0:
-            i = (w << 6) + lowest_bit(rows)
+            i = (w << 6) + countr_zero(rows)
             rows &= rows - 1
             shares.assign(C, 0.0)
             class_shares(block, i, trees, root, v, C, histogram, shares.data())
@@ -384,7 +385,7 @@ cdef int decide_missing(
         rows = members[w] & block.missing[trees.feature[v] * block.words + w]
         members[w] ^= rows
         while rows != 0:
-            i = (w << 6) + lowest_bit(rows)
+            i = (w << 6) + countr_zero(rows)
             part = share_with_missing(block, m, i, trees, share, root, v, decisions, at, base)
             if part >= 0.5:
                 decided[w] |= rows & (~rows + 1)

@@ -108,7 +108,7 @@ cdef int64_t list_bits(const uint64_t* bits, int64_t words, int32_t* out) noexce
     for w in range(words):
         x = bits[w]
         while x != 0:
-            out[at] = <int32_t>((w << 6) + lowest_bit(x))
+            out[at] = <int32_t>((w << 6) + countr_zero(x))
             at += 1
             x &= x - 1
     return at

@@ -69,7 +69,7 @@ cdef int64_t collect_columns(Grower g, int64_t fewest) except -1 nogil:
     for w in range(<int64_t>g.marked.size()):
         x, marked[w] = marked[w], 0
         while x != 0:
-            t = (w << 6) + lowest_bit(x)
+            t = (w << 6) + countr_zero(x)
             x &= x - 1
             if g.feature_of_cell[t] != f:
                 if size - begin >= fewest:

@@ -5,10 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from *:
     """
+    #include <bit>
     #include <stdint.h>
-    #ifdef _MSC_VER
-    #include <intrin.h>
-    #endif
 
     /* A cell is class << CLASS | rank << RANK | CLOSE | row, see _data.py. */
     #define ROW_BITS UINT64_C(0x7fffffff)
@@ -17,36 +15,14 @@ cdef extern from *:
     #define CLASS_SHIFT 63
     #define ALL_ONES (~UINT64_C(0))
 
-    static inline int64_t lowest_bit(uint64_t x) {
-    #ifdef _MSC_VER
-        unsigned long at;
-        _BitScanForward64(&at, x);
-        return (int64_t)at;
-    #else
-        return __builtin_ctzll(x);
-    #endif
-    }
-
-    static inline int64_t popcount(uint64_t x) {
-        x = x - ((x >> 1) & UINT64_C(0x5555555555555555));
-        x = (x & UINT64_C(0x3333333333333333)) + ((x >> 2) & UINT64_C(0x3333333333333333));
-        x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-        return (int64_t)((x * UINT64_C(0x0101010101010101)) >> 56);
-    }
-
     /* Rows that two sets share. The loop is the same everywhere; the instructions need not be. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
     __attribute__((target_clones("popcnt", "default")))
     #endif
     static int64_t count_common(const uint64_t *a, const uint64_t *b, int64_t words) {
         int64_t total = 0;
-        for (int64_t w = 0; w < words; w++) {
-    #ifdef _MSC_VER
-            total += popcount(a[w] & b[w]);
-    #else
-            total += __builtin_popcountll(a[w] & b[w]);
-    #endif
-        }
+        for (int64_t w = 0; w < words; w++)
+            total += std::popcount(a[w] & b[w]);
         return total;
     }
     """
@@ -55,8 +31,6 @@ cdef extern from *:
     const int RANK_SHIFT
     const int CLASS_SHIFT
     const uint64_t ALL_ONES
-    int64_t lowest_bit(uint64_t x) noexcept nogil
-    int64_t popcount(uint64_t x) noexcept nogil
     int64_t count_common(const uint64_t* a, const uint64_t* b, int64_t words) noexcept nogil
 
 cdef extern from *:

@@ -4,6 +4,7 @@
 cimport cython
 from libc.math cimport INFINITY, NAN, ceil, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.bit cimport countr_zero
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from labelance.learners.tree._common cimport (
     ALL_ONES, CLASS_SHIFT, CLOSE_BIT, EPS, LEAF, MISSING, NO_RANK, PRUNE_SLACK, RANK_SHIFT,
     ROW_BITS, SLACK, VALUE_GAP, Matrix, Node, Options, Status, ALIVE, DEAD, UNCOUNTED, VALID,
-    branch_of, cell_rank, count_common, gain_of, least_rows, lowest_bit, min_side_weight, must_be_leaf,
+    branch_of, cell_rank, count_common, gain_of, least_rows, min_side_weight, must_be_leaf,
     pessimistic_errors, rank_of, ratio_of, set_matrix, xlogx,
 )
 
