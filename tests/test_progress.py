@@ -152,11 +152,11 @@ def test_threads_and_lines_of_others_do_not_spoil_the_bar(terminal, impatient, b
         ]
         for thread in threads:
             thread.start()
-        print_notice("Somebody compiles.")
+        print_notice("Somebody speaks.")
         for thread in threads:
             thread.join()
     assert [bar.n for bar in bars] == [4000]
-    assert re.search(r"[\r\n]Somebody compiles\.\r\n", terminal.settled())
+    assert re.search(r"[\r\n]Somebody speaks\.\r\n", terminal.settled())
 
 
 def test_other_threads_were_not_asked_to_speak(terminal, impatient):

@@ -53,7 +53,7 @@ ON_PUBLISHED = {*chain(*map(cases_on, PUBLISHED))}
 
 
 def is_slow(name):
-    """Say which cases are slow: trees on missing values have kernels of their own to compile."""
+    """Say which cases are slow."""
     if name.startswith(("ensemble.MLSOLBagging", "learners.MCE")):
         return True
     if name.startswith("ensemble.RareLabelClassifier"):  # six models inside

@@ -140,7 +140,7 @@ def store_all_cells(table: Any) -> sp.csr_array:
     n, q = table.shape
     dtype = np.int32 if n * q < 2**31 else np.int64
     columns = np.tile(np.arange(q, dtype=dtype), n)
-    starts = np.arange(0, n * q + 1, q, dtype=dtype)
+    starts = q * np.arange(n + 1, dtype=dtype)
     return sp.csr_array((np.ascontiguousarray(table).ravel(), columns, starts), shape=(n, q))
 
 

@@ -127,8 +127,8 @@ def narrow_indices(X: Any, *, growth: int = 1) -> Any:
 
     Any other table comes back as it is.
 
-    Much of scikit-learn takes no others, and a kernel is compiled once more for every type. Taking
-    and stacking rows may leave 64 bits, however few cells there are.
+    Much of scikit-learn takes no others. Taking and stacking rows may leave 64 bits, however few
+    cells there are.
     """
     if not issparse(X) or X.format not in ("csr", "csc"):
         return X

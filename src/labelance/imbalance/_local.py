@@ -472,7 +472,4 @@ def _validate_neighbors(neighborhood: HasIndices, n_rows: int) -> NDArray[np.int
     own = np.flatnonzero((indices == np.arange(n_rows)[:, None]).any(axis=1))
     if own.size:
         raise InputError(problem, f"Row {own[0]} is among its own neighbors", cure)
-    # Always the same kind of array, so that the kernels are compiled for one kind only.
-    locked = indices.astype(np.int64, copy=False).view()
-    locked.flags.writeable = False
-    return locked
+    return indices.astype(np.int64, copy=False)

@@ -91,10 +91,11 @@ def assign_phase(
     cdef int64_t[::1] order = heap.items
     cdef int64_t[::1] place = heap.place
     cdef Wants wants = Wants(&want_items[0, 0], &want_rows[0], want_rows.shape[0])
-    cdef Heap rarity = Heap(&left[0], &order[0], &place[0])
     cdef Py_ssize_t size = order.shape[0]
+    cdef Heap rarity = Heap(&left[0], NULL, &place[0])
     cdef Py_ssize_t rarest, at, within, i, f
     cdef int64_t item
+    rarity.items = &order[0] if size else NULL
     with nogil:
         while size > 0:
             rarest = order[0]

@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from labelance._arrays._containers import has_categories
+from labelance._arrays._sparse import check_structure
 from labelance._progress import Progress, loop
 from labelance._utils._compat import Interval, StrOptions, check_sample_weight, fit_context
 from labelance._utils._pickles import MarksVersion
@@ -211,6 +212,7 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
     def _open(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
         """Return clean rows, categories of a data frame as codes, and their classes."""
         self._schema = None
+        check_structure(X, "X")
         if not has_categories(X):
             X, y = validate_data(self, X, y, **_NUMBERS)
             return X, np.asarray(y)
@@ -240,6 +242,7 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        check_structure(X, "X")
         schema = self._schema
         if schema is None or not (schema.categories or schema.decoders):
             return validate_data(self, X, reset=False, **_NUMBERS)
@@ -416,6 +419,7 @@ def fit_many(
            [1., 0.]])
     """
     if not isinstance(X, TreeData):
+        check_structure(X, "X")
         X = check_array(X, **_NUMBERS)
         nominal = nominal_columns(categorical_features, X.shape[1], None)
         X = prepare_data(X, count_categories(X, nominal, n_categories))
