@@ -256,6 +256,7 @@ def plain(result):
     return [result.toarray() if sp.issparse(result) else np.asarray(result)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 @given(tables())
 def test_hostile_arrays_are_refused_or_taken(use, drawn):
