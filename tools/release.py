@@ -59,9 +59,9 @@ class Release:
         return done.stdout.strip()
 
     @property
-    def wheel(self) -> Path:
-        """The wheel for this machine; CI makes those for others."""
-        return next(self.out.glob(f"labelance-{self.version}-*.whl"))
+    def wheels(self) -> list[Path]:
+        """The wheel that was built here, and those of CI that lie beside it."""
+        return sorted(self.out.glob(f"labelance-{self.version}-*.whl"))
 
     @property
     def sdist(self) -> Path:
@@ -175,23 +175,33 @@ def build(release: Release) -> str:
     """Make the archive of sources, and the wheel from it."""
     release.run(sys.executable, "-m", "build", "--outdir", release.out, ".")
     return ", ".join(
-        f"{path.name} ({path.stat().st_size // 1024} kB)" for path in (release.sdist, release.wheel)
+        f"{path.name} ({path.stat().st_size // 1024} kB)"
+        for path in (release.sdist, *release.wheels)
     )
 
 
 def check_archives(release: Release) -> str:
     """Check what the wheel holds, and the metadata as the package index does."""
-    found = release.run(sys.executable, ".ci/check_wheel.py", release.wheel)
+    found = [release.run(sys.executable, ".ci/check_wheel.py", each) for each in release.wheels]
     with tempfile.TemporaryDirectory() as folder:
         python = new_environment(release, folder, "twine")
-        release.run(python, "-m", "twine", "check", "--strict", release.wheel, release.sdist)
-    return f"{found}; twine passed"
+        release.run(python, "-m", "twine", "check", "--strict", *release.wheels, release.sdist)
+    return f"{'; '.join(found)}; twine passed"
 
 
-def try_wheel(release: Release) -> str:
-    """Install the wheel where nothing else is, and use it."""
+def try_wheels(release: Release) -> str:
+    """Install each wheel of this machine where nothing else is, and use it."""
+    return "; ".join(f"{wheel.name}: {try_wheel(release, wheel)}" for wheel in release.wheels)
+
+
+def try_wheel(release: Release, wheel: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        python = new_environment(release, folder, release.wheel)
+        try:
+            python = new_environment(release, folder, wheel)
+        except StepError as error:
+            if "not a supported wheel" in str(error):
+                return "of another machine"
+            raise
         release.run(python, "-m", "pip", "check")
         return release.run(python, "-I", release.root / ".ci" / "smoke.py", folder)
 
@@ -221,7 +231,7 @@ STEPS: dict[str, Callable[[Release], str]] = {
     "saved models": check_saved,
     "build": build,
     "archives": check_archives,
-    "bare environment": try_wheel,
+    "bare environment": try_wheels,
     "recipe": write_recipe,
 }
 BY_HAND = """

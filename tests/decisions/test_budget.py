@@ -378,3 +378,8 @@ def test_a_rule_takes_labels_by_name():
     rule = find_budget_rule(rng.random(p.shape) < p, p, per_row=1)
     with pytest.raises(InputError, match="another order"):
         rule.predict(p[["c", "b", "a"]])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_no_rows_have_no_decisions():
+    assert decide_within_budget(np.zeros((0, 3)), per_row=2).y.shape == (0, 3)

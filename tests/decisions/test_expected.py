@@ -129,3 +129,9 @@ def test_thresholds_of_costs_separate_the_cheaper_decision():
         bayes_threshold([[1, 0], [0, 1]])
     with pytest.raises(InputError, match="CostMatrix"):
         bayes_threshold([1, 2])
+
+
+@pytest.mark.parametrize("average", ["samples", "macro"])
+def test_a_table_without_rows_or_labels_has_no_decisions(average):
+    for shape in ((0, 3), (3, 0)):
+        assert maximize_expected_f(np.zeros(shape), average=average).shape == shape

@@ -11,6 +11,8 @@ from labelance import MLSOL
 from labelance.datasets import MultiLabelDataset, drop_rare_labels, keep_frequent_features
 from labelance.exceptions import InputError
 from labelance.imbalance import profile
+from labelance.learners import C45Classifier
+from labelance.learners.tree import fit_many, label_problems
 from labelance.metrics import macro_f1
 from labelance.model_selection import multilabel_train_test_split
 from labelance.neighbors import find_neighbors
@@ -117,6 +119,9 @@ USES = {
     "dataset of any data": lambda m: MultiLabelDataset.from_data(m, m),
     "frequent features": lambda m: keep_frequent_features(m, 0.5),
     "rare labels": drop_rare_labels,
+    "tree": lambda m: C45Classifier().fit(m, CELLS[:, 0]),
+    "tree, asked": lambda m: C45Classifier().fit(DENSE, CELLS[:, 0]).predict(m),
+    "trees": lambda m: fit_many(m, label_problems(CELLS)),
 }
 
 

@@ -396,7 +396,7 @@ class _Judge(NamedTuple):
         n = self.cells.shape[0]
         counts = tp, pred, expected, missed = _expected_counts(self.cells, chosen)
         of_labels = _label_values(self.utility, tp, pred, expected, n, missed)
-        precision = float(tp.sum() / (n * self.k if self.k else max(pred.sum(), 1)))
+        precision = float(tp.sum() / max(n * self.k if self.k else pred.sum(), 1))
         own = precision if self.utility == "precision" else float(of_labels.mean())
         return self.share * own + (1 - self.share) * precision, of_labels, counts
 
@@ -419,8 +419,8 @@ def _climb(
         logs, sure = _log_missed(cells, chosen)
         improve_rows(
             cells.data, labels, starts, order, chosen.view(np.uint8), tp, pred.astype(float),
-            expected, logs, sure, _CODES[judge.utility], k, exactly, judge.share / q,
-            (1 - judge.share) / (n * k),
+            expected, logs, sure, _CODES[judge.utility], k, exactly,
+            judge.share / max(q, 1), (1 - judge.share) / max(n * k, 1),
         )  # fmt: skip
         new = judge(chosen)[0]
         n_iter, rise, value = n_iter + 1, new - value, new

@@ -15,7 +15,8 @@ cdef extern from *:
     #define CLASS_SHIFT 63
     #define ALL_ONES (~UINT64_C(0))
 
-    /* Rows that two sets share. The loop is the same everywhere; the instructions need not be. */
+    /* Rows that two sets share. The loop is the same everywhere; the instructions need not be: with
+       plain x86-64 alone, BinaryRelevance on bibtex took 1.2 to 2.4 times as long. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
     __attribute__((target_clones("popcnt", "default")))
     #endif
