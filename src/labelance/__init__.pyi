@@ -1,6 +1,7 @@
 """The names of labelance: for type checkers, and read by ``__init__.py``, one in a line."""
 
 from labelance import advice as advice
+from labelance import annotation as annotation
 from labelance import datasets as datasets
 from labelance import decisions as decisions
 from labelance import ensemble as ensemble
