@@ -18,7 +18,15 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
-from labelance import datasets, decisions, imbalance, metrics, model_selection, neighbors
+from labelance import (
+    annotation,
+    datasets,
+    decisions,
+    imbalance,
+    metrics,
+    model_selection,
+    neighbors,
+)
 from labelance.exceptions import InputError, LabelanceError, LabelanceWarning
 from labelance.learners import BinaryRelevance, LabelPowerset, MLkNN
 from labelance.sampling import MLROS, MLSMOTE, MLSOL, MLUL, REMEDIAL, RHwRSMT, sample_weights
@@ -365,6 +373,11 @@ def budgets():
     return [(each.y, each.value, each.of_labels) for each in found]
 
 
+def suspects():
+    found = annotation.suspect_labels(*scored()[:2])
+    return list(found["reason"]), found.drop(columns="reason")
+
+
 def budget_rules():
     Y, scores, _ = scored()
     found = [decisions.find_budget_rule(Y, scores, per_row=k) for k in (2, None)]
@@ -635,6 +648,11 @@ def function_cases():
     yield (
         "decisions.positives_needed",
         lambda: [decisions.positives_needed(0.9, level) for level in (None, 0.9, 0.95)],
+    )
+    yield "annotation.suspect_labels", suspects
+    yield (
+        "annotation.rows_to_annotate",
+        lambda: annotation.rows_to_annotate(scored()[1] ** 1.3, 12),
     )
     yield "decisions.decide_within_budget", budgets
     yield "decisions.find_budget_rule", budget_rules

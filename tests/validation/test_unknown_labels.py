@@ -32,13 +32,14 @@ from labelance.sampling import LPROS, MLROS, MLSMOTE, MLSOL, label_weights
 from labelance.testing import sampler_data
 
 PACKAGES = (
-    "advice", "datasets", "decisions", "ensemble", "imbalance", "learners", "metrics",
+    "advice", "annotation", "datasets", "decisions", "ensemble", "imbalance", "learners", "metrics",
     "model_selection", "play", "report", "sampling",
 )  # fmt: skip
 LABELS = {"y", "Y", "y_true", "y_train"}
 
 # Work on known cells only. All other names refuse unknown cells.
 USES_BY_PACKAGE = {
+    "annotation": "suspect_labels",
     "decisions": """
         BudgetClassifier LabelCalibration LabelThresholds RecallGuarantee find_budget_rule
         find_calibration find_thresholds guarantee_recall
@@ -226,6 +227,8 @@ def arrays_of(result):
         return [result.toarray()]
     if hasattr(result, "left_out"):  # a training set
         return arrays_of([result.X, result.y])
+    if hasattr(result, "select_dtypes"):
+        result = result.select_dtypes("number")
     if hasattr(result, "to_numpy"):
         return [result.to_numpy(dtype=float, na_value=np.nan)]
     if isinstance(result, (int, float, np.ndarray, np.generic)):

@@ -30,8 +30,8 @@ def suspect_labels(
     A cell is suspect if it scores like the other side of its label [1]_: a 0 whose score is at
     least the mean score of the label's ones, or a 1 whose score is at most the mean score of its
     zeros. The less probable the given value, the earlier the cell comes within its label. The most
-    suspect cell of every label precedes the second one of any, and so on: frequent labels
-    have the most suspects, and cannot push those of rare labels down the list.
+    suspect cell of every label precedes the second one of any, and so on: a label with many
+    suspects cannot push those of a rare one down the list.
 
     Unknown cells (NaN) are left out, and so are labels whose ones do not score above their zeros.
 
@@ -93,8 +93,10 @@ def suspect_labels(
     )
     return pd.DataFrame(
         {
-            "row": found.row,
-            "label": found.label if names is None else np.array([*names], object)[found.label],
+            "row": found.row.astype(np.int64),
+            "label": found.label.astype(np.int64)
+            if names is None
+            else np.array([*names], object)[found.label],
             "given": found.given.astype(np.int64),
             "score": found.score,
             "reason": np.where(found.given, without[found.label], with_it[found.label]),
