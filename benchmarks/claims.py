@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
+from figures.annotation import annotation_figures
 from figures.beyond import beyond_figures
 from figures.decisions import decision_figures
 from figures.leaderboard import leaderboard_figures
@@ -47,6 +48,7 @@ SOURCES: dict[str, tuple[Callable[..., dict[str, str]], tuple[str, ...]]] = {
     "leaderboard": (leaderboard_figures, ("leaderboard",)),
     "scale": (scale_figures, ("scale",)),
     "street": (street_figures, ("street",)),
+    "annotation": (annotation_figures, ("annotation",)),
     "unknown-labels": (unknown_label_figures, ("unknown_labels",)),
 }
 PLACE = re.compile(r"(<!-- begin: (\S+) -->)(.*?)(<!-- end: \2 -->)", re.DOTALL)

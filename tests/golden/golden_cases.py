@@ -786,6 +786,7 @@ def function_cases():
 PACKAGES = [
     "sampling",
     "learners",
+    "annotation",
     "decisions",
     "ensemble",
     "metrics",
