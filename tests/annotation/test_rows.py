@@ -14,15 +14,16 @@ P = RNG.beta(0.3, 2, size=(80, 4)) * [1, 0.5, 0.1, 0.01]
 
 
 def rows_by_loop(p, n):
-    lift = p / p.mean(axis=0)
-    found, chosen = np.full(p.shape[1], float(n)), []
-    for _ in range(n):
+    logs = np.log(np.maximum(p, 1e-6))
+    typical = np.mean([[np.sum((one - other) ** 2) for one in logs] for other in logs]) ** 0.5
+    turns = np.argsort(p.mean(axis=0))
+    chosen = []
+    for i in range(n):
         values = [-1.0] * len(p)
         for row in set(range(len(p))) - set(chosen):
-            nearest = [np.linalg.norm(lift[row] - lift[other]) for other in chosen]
-            values[row] = (lift[row] / found).sum() * min(nearest, default=1)
+            far = [np.linalg.norm(logs[row] - logs[other]) / typical for other in chosen]
+            values[row] = p[row, turns[i % len(turns)]] * min([1, *far])
         chosen.append(int(np.argmax(values)))
-        found += lift[chosen[-1]]
     return chosen
 
 
@@ -30,14 +31,20 @@ def test_rows_are_those_of_a_loop_over_rows():
     assert_array_equal(rows_to_annotate(P, 15), rows_by_loop(P, 15))
 
 
-def test_more_rows_of_a_rare_label_are_found_than_by_the_sum_of_scores():
-    rows = rows_to_annotate(P, 10)
-    assert P[rows, 3].sum() > 2 * P[np.argsort(-P.sum(axis=1))[:10], 3].sum()
-    assert (P[rows].sum(axis=0) > 1.5 * 10 * P.mean(axis=0)).all()  # and of no label fewer
+def test_every_label_has_rows_with_some_of_its_largest_scores():
+    rows = rows_to_annotate(P, 12)
+    assert (P[rows].mean(axis=0) > 1.4 * P.mean(axis=0)).all()
+    by_sum = np.argsort(-P.sum(axis=1))[:12]
+    assert P[rows, 3].sum() > 2 * P[by_sum, 3].sum()  # the rarest label
 
 
-def test_the_scale_of_a_label_changes_nothing():
-    assert_array_equal(rows_to_annotate(P * [0.5, 0.25, 1, 0.125], 30), rows_to_annotate(P, 30))
+def test_the_scale_of_a_label_changes_nothing_but_its_turn():
+    half = P * [0.5, 0.5, 0.5, 0.25]  # the order of the means is as before
+    assert_array_equal(np.argsort(half.mean(axis=0)), np.argsort(P.mean(axis=0)))
+    large = np.maximum(P, 1e-5)
+    assert_array_equal(
+        rows_to_annotate(large * [0.5, 0.5, 0.5, 0.25], 30), rows_to_annotate(large, 30)
+    )
 
 
 def test_order_of_rows_and_labels_changes_nothing():

@@ -13,6 +13,7 @@ from labelance._validation._arguments import is_integer
 from labelance._validation._predictions import validate_probabilities
 from labelance.exceptions import InputError, arg
 
+_LEAST = 1e-6  # scores below this are equal
 # Squared distances below this share of the squared lengths are rounding.
 _ROUNDING = 1e-9
 
@@ -20,14 +21,12 @@ _ROUNDING = 1e-9
 def rows_to_annotate(y_proba: Any, n: int) -> NDArray[np.intp]:
     """Choose rows to annotate so that rare labels find positives.
 
-    A score counts as a multiple of the mean score of its label: 0.02 of a label with the mean 0.001
-    is worth as much as 0.8 of one with the mean 0.04. Rows are chosen one by one. The next is the
-    one with the largest product of two factors:
-
-    - what it adds to the sum over labels of the logarithm of expected positives, as if n random
-      rows had been annotated before. So a label counts less, the more was found of it;
-    - the distance of its scores from those of the nearest row that is chosen, so that rows with
-      equal scores are not chosen together.
+    Labels take turns, the one with the smallest mean score first. In its turn a label takes the row
+    with the largest product of two factors: its score, and how far the row is from the nearest
+    row that is chosen already. So rows that are nearly equal are not chosen together. The
+    distance is that of the logarithms of all scores, and the typical distance of two rows counts
+    as far. Only the order of the labels depends on how frequent they are: scores of a label
+    may be half as large as they should be.
 
     Parameters
     ----------
@@ -47,12 +46,12 @@ def rows_to_annotate(y_proba: Any, n: int) -> NDArray[np.intp]:
 
     Notes
     -----
-    Every choice takes two passes over the stored cells. Nothing is random. A label that the model
-    has not learned at all has scores that tell nothing: annotate some random rows, too.
+    Every choice takes one pass over the stored cells. Nothing is random. Scores of a label that the
+    model has not learned tell nothing: annotate some random rows, too.
 
     Examples
     --------
-    The second row has the scores of the first, and the third has the rarer label:
+    The second label is rarer and comes first; the second row has the scores of the first:
 
     >>> from labelance.annotation import rows_to_annotate
     >>> rows_to_annotate([[0.9, 0.01], [0.9, 0.01], [0.1, 0.2], [0.5, 0.01]], n=3)
@@ -68,27 +67,30 @@ def rows_to_annotate(y_proba: Any, n: int) -> NDArray[np.intp]:
 
 
 def _choose_rows(p: sp.csr_array, n: int) -> NDArray[np.intp]:
-    """Return the rows with the largest products of gain and distance, one after the other."""
-    mean = p.sum(axis=0) / p.shape[0]
-    lift = sp.csr_array(
-        (p.data / np.where(mean > 0, mean, 1)[p.indices], p.indices, p.indptr), shape=p.shape
+    """Return the rows that labels choose by turns, one after the other."""
+    mean, columns = p.sum(axis=0) / p.shape[0], p.tocsc()
+    turns = np.argsort(mean, kind="stable")[np.count_nonzero(mean == 0) :]
+    logs = sp.csr_array(
+        (np.log(np.maximum(p.data / _LEAST, 1)), p.indices, p.indptr), shape=p.shape
     )
     # Products of CSR sum in the order of the columns, so that equal rows have equal values.
-    squares = lift.power(2) @ np.ones(p.shape[1])
-    found = np.full(p.shape[1], float(n))
-    distance = None
+    squares = logs.power(2) @ np.ones(p.shape[1])
+    typical = 2 * (squares.mean() - ((logs.sum(axis=0) / p.shape[0]) ** 2).sum())
+    far = np.ones(p.shape[0])
     rows = np.zeros(n, dtype=np.intp)
     for i in range(n):
-        gain = lift @ (1 / found)
-        gain[rows[:i]] = -1
-        value = gain if distance is None else gain * distance
-        if value.max() <= 0:  # every other row has the scores of one that is chosen
-            distance, value = None, gain
+        score = np.zeros(p.shape[0])
+        if len(turns):
+            label = turns[i % len(turns)]
+            cells = slice(columns.indptr[label], columns.indptr[label + 1])
+            score[columns.indices[cells]] = columns.data[cells]
+        score[rows[:i]] = -1
+        value = score * far
+        if value.max() <= 0:  # every other row is equal to one that is chosen
+            far, value = np.ones(p.shape[0]), score
         rows[i] = np.argmax(value)
-        scores = lift[[rows[i]]].toarray().ravel()
-        found += scores
         size = squares + squares[rows[i]]
-        apart = size - 2 * (lift @ scores)
-        apart = np.sqrt(np.where(apart > _ROUNDING * size, apart, 0))
-        distance = apart if distance is None else np.minimum(distance, apart)
+        apart = size - 2 * (logs @ logs[[rows[i]]].toarray().ravel())
+        apart[apart <= _ROUNDING * size] = 0
+        far = np.minimum(far, np.sqrt(apart / typical) if typical > 0 else 0)
     return rows
