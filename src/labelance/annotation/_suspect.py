@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from labelance._arrays._cells import take_cells
 from labelance._arrays._containers import column_counts
@@ -23,9 +22,9 @@ _ROUNDING = 1e-9
 
 
 def suspect_labels(
-    y: Any, y_proba: Any, *, label_names: Sequence[Any] | None = None
+    y_true: Any, y_proba: Any, *, label_names: Sequence[Any] | None = None
 ) -> pd.DataFrame:
-    """List the cells of y that look wrong, so that every label has its turn.
+    """List the cells of y_true that look wrong, so that every label has its turn.
 
     A cell is suspect if it scores like the other side of its label [1]_: a 0 whose score is at
     least the mean score of the label's ones, or a 1 whose score is at most the mean score of its
@@ -37,13 +36,13 @@ def suspect_labels(
 
     Parameters
     ----------
-    y : array, sparse matrix or data frame of shape (n, q)
-        The labels, 0 or 1; NaN where unknown.
+    y_true : array, sparse matrix or data frame of shape (n, q)
+        The labels as they were given, 0 or 1; NaN where unknown.
     y_proba : array, sparse matrix or data frame of shape (n, q)
         Probabilities of the same rows by a model that did not learn from them, such as out-of-fold
         ones. Cells that are not stored are 0.
     label_names : sequence, optional
-        Names of the labels; those of the columns of y or y_proba unless given.
+        Names of the labels; those of the columns of y_true or y_proba unless given.
 
     Returns
     -------
@@ -77,7 +76,7 @@ def suspect_labels(
     import pandas as pd
 
     Y, scores, unknown, names = validate_scores(
-        y,
+        y_true,
         y_proba,
         caller=arg("suspect_labels"),
         needs_all=None,
@@ -86,31 +85,25 @@ def suspect_labels(
         label_names=label_names,
     )
     low, high = _limits(Y, scores, unknown)
-    found = _take_turns(_find_suspects(Y, scores, unknown, low, high))
+    rows, labels = _find_suspects(Y, scores, unknown, low, high)
+    given, score = (take_cells(table, rows, labels) for table in (Y, scores))
+    order = _take_turns(labels, np.where(given == 1, score, 1 - score))
+    rows, labels, given, score = (values[order] for values in (rows, labels, given, score))
     without, with_it = (
         np.array([f"scores like rows {side} it: {sign} {limit:.2g}" for limit in limits], object)
         for side, sign, limits in (("without", "<=", low), ("with", ">=", high))
     )
     return pd.DataFrame(
         {
-            "row": found.row.astype(np.int64),
-            "label": found.label.astype(np.int64)
+            "row": rows.astype(np.int64),
+            "label": labels.astype(np.int64)
             if names is None
-            else np.array([*names], object)[found.label],
-            "given": found.given.astype(np.int64),
-            "score": found.score,
-            "reason": np.where(found.given, without[found.label], with_it[found.label]),
+            else pd.Series(names, dtype=object).to_numpy()[labels],
+            "given": given.astype(np.int64),
+            "score": score,
+            "reason": np.where(given == 1, without[labels], with_it[labels]),
         }
     )
-
-
-class Suspects(NamedTuple):
-    """Suspect cells, one value of each per cell."""
-
-    row: NDArray[np.integer]
-    label: NDArray[np.integer]
-    given: NDArray[np.bool_]
-    score: NDArray[np.floating]
 
 
 def _limits(Y: sp.csr_array, scores: Any, unknown: sp.csr_array | None) -> tuple[Any, Any]:
@@ -126,7 +119,7 @@ def _limits(Y: sp.csr_array, scores: Any, unknown: sp.csr_array | None) -> tuple
     return np.where(useful, low, -np.inf), np.where(useful, high, np.inf)
 
 
-def _sums_at(pattern: sp.csr_array, scores: Any) -> NDArray[np.float64]:
+def _sums_at(pattern: sp.csr_array, scores: Any) -> Any:
     """Return the sum of every column's scores over the cells of a pattern."""
     rows, columns = pattern.nonzero()
     return np.bincount(columns, take_cells(scores, rows, columns), pattern.shape[1])
@@ -134,32 +127,25 @@ def _sums_at(pattern: sp.csr_array, scores: Any) -> NDArray[np.float64]:
 
 def _find_suspects(
     Y: sp.csr_array, scores: Any, unknown: sp.csr_array | None, low: Any, high: Any
-) -> Suspects:
-    """Return ones that score at most like zeros, and zeros that score at least like ones."""
-    rows, labels = Y.nonzero()
-    score = take_cells(scores, rows, labels)
-    kept = score <= low[labels]
-    ones = Suspects(rows[kept], labels[kept], np.ones(kept.sum(), dtype=bool), score[kept])
+) -> tuple[Any, Any]:
+    """Return rows and labels of ones that score like zeros, and of zeros that score like ones."""
+    ones = np.array(Y.nonzero())
+    ones = ones[:, take_cells(scores, *ones) <= low[ones[1]]]
     if sp.issparse(scores):  # cells that are not stored are below every limit
         table = scores.tocoo()
-        kept = table.data >= high[table.col]
-        rows, labels = table.row[kept], table.col[kept]
+        zeros = np.array([table.row, table.col])[:, table.data >= high[table.col]]
     else:
-        rows, labels = np.nonzero(scores >= high)
+        zeros = np.array(np.nonzero(scores >= high))
     for pattern in (Y, unknown):
         if pattern is not None:
-            kept = take_cells(pattern, rows, labels) == 0
-            rows, labels = rows[kept], labels[kept]
-    score = take_cells(scores, rows, labels)
-    zeros = Suspects(rows, labels, np.zeros(len(rows), dtype=bool), score)
-    return Suspects(*map(np.concatenate, zip(ones, zeros)))
+            zeros = zeros[:, take_cells(pattern, *zeros) == 0]
+    rows, labels = np.hstack([ones, zeros])
+    return rows, labels
 
 
-def _take_turns(found: Suspects) -> Suspects:
-    """Return the first suspect of every label, then the second of every label, and so on."""
-    probability = np.where(found.given, found.score, 1 - found.score)
-    order = np.lexsort((found.row, probability, found.label))
-    ranked = found.label[order]
+def _take_turns(labels: Any, probability: Any) -> Any:
+    """Return the order in which every label has its first cell, then its second, and so on."""
+    order = np.lexsort((probability, labels))
+    ranked = labels[order]
     place = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
-    order = order[np.lexsort((probability[order], place))]
-    return Suspects(*(part[order] for part in found))
+    return order[np.lexsort((probability[order], place))]
