@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from labelance._arrays._cells import take_cells
+from labelance._arrays._cells import cells_at_least, take_cells
 from labelance._arrays._containers import column_counts
 from labelance._validation._labels import count_known
 from labelance._validation._predictions import validate_scores
@@ -131,11 +131,7 @@ def _find_suspects(
     """Return rows and labels of ones that score like zeros, and of zeros that score like ones."""
     ones = np.array(Y.nonzero())
     ones = ones[:, take_cells(scores, *ones) <= low[ones[1]]]
-    if sp.issparse(scores):  # cells that are not stored are below every limit
-        table = scores.tocoo()
-        zeros = np.array([table.row, table.col])[:, table.data >= high[table.col]]
-    else:
-        zeros = np.array(np.nonzero(scores >= high))
+    zeros = np.array(cells_at_least(scores, high).nonzero())
     for pattern in (Y, unknown):
         if pattern is not None:
             zeros = zeros[:, take_cells(pattern, *zeros) == 0]
