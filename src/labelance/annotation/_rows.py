@@ -25,8 +25,7 @@ def rows_to_annotate(y_proba: Any, n: int) -> NDArray[np.intp]:
     with the largest product of two factors: its score, and how far the row is from the nearest
     row that is chosen already. So rows that are nearly equal are not chosen together. The
     distance is that of the logarithms of all scores, and the typical distance of two rows counts
-    as far. Only the order of the labels depends on how frequent they are: scores of a label
-    may be half as large as they should be.
+    as far. So the scale of a label's scores matters for its turn only.
 
     Parameters
     ----------
