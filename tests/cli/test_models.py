@@ -87,6 +87,14 @@ def test_a_saved_model_predicts_what_it_predicts_in_python(here, call, learner):
     )
 
 
+def test_dates_that_rows_share_are_left_out_as_others_are(here, call):
+    days = [f"2024-01-{1 + i % 20:02d}" for i in range(N)]
+    make_rows().assign(day=days).to_csv("days.csv", index=False)
+    code, _, err = call("fit", "days.csv", *LABELS, "--learner", "logistic", "-o", "d.skops")
+    assert (code, "day (it holds dates or times)" in err) == (0, True), err
+    assert "left out: day (it holds" in call("describe", "days.csv", *LABELS, "--ignore", "id")[1]
+
+
 def test_fitting_twice_gives_the_same_model(here, call):
     for name in ("a.skops", "b.skops"):
         assert call("fit", "songs.csv", *LABELS, "--learner", "logistic", "-o", name)[0] == 0

@@ -304,11 +304,11 @@ def measure(
 
     Texts are read, and ids left out.
     """
-    from labelance.datasets._dataset import find_texts
+    from labelance.datasets._dataset import has_words
 
     nominal: Any = dataset.categorical_features
     X, names = dataset.values, dataset.feature_names
-    if vectors or find_texts(dataset):
+    if vectors or has_words(dataset):
         X, nominal = join_vectors(dataset, vectors), None
     elif not dataset.n_features:
         X, nominal = None, None

@@ -404,7 +404,7 @@ def _match_columns(
             f"{path} must have the columns that the model was fitted with",
             f"Missing: {show_names(missing)}",
             f"{near}Add {'it' if len(missing) == 1 else 'them'}; the file has "
-            f"{show_names([*names, *vectors]) or 'ids only'}",
+            f"{show_names([name or repr(name) for name in (*names, *vectors)]) or 'ids only'}",
         )
     X = dataset.to_frame()[0]
     for name in wanted:

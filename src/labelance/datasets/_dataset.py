@@ -328,6 +328,15 @@ def find_texts(data: MultiLabelDataset) -> dict[str, Words]:
     }
 
 
+def has_words(data: MultiLabelDataset) -> bool:
+    """Tell whether a nominal feature holds texts, ids or dates, which rows may share."""
+    return any(_are_words(values, data.n_samples) for values in data.categories if values)
+
+
+def _are_words(values: tuple[str, ...], n_rows: int) -> bool:
+    return is_free_text(len(values), n_rows) or find_kind(values, n_rows) in ("text", "date")
+
+
 def leave_out(data: MultiLabelDataset, names: Sequence[str]) -> MultiLabelDataset:
     """Return a dataset without some features."""
     if not names:
@@ -362,13 +371,8 @@ def _feature_frame(data: MultiLabelDataset) -> pd.DataFrame:
         },
         index=index,
     )
-    texts = find_texts(data)
-    is_text = [
-        name in texts or find_kind(values, data.n_samples) == "text"
-        for name, values in zip(data.feature_names, data.categories)
-        if values
-    ]
-    for i in np.flatnonzero(is_text).tolist():  # as categories they would be like others
+    are_words = [_are_words(values, data.n_samples) for values in data.categories if values]
+    for i in np.flatnonzero(are_words).tolist():  # as categories they would be like others
         words[i] = words[i].astype(object).where(words[i].notna(), None)
     frame: pd.DataFrame = pandas.concat([numeric, words], axis=1)
     frame = frame.iloc[:, np.argsort(np.argsort(nominal, kind="stable"))]
