@@ -60,7 +60,7 @@ class Release:
 
     @property
     def wheels(self) -> list[Path]:
-        """The wheel that was built here, and those of CI that lie beside it."""
+        """The wheel that was built here, and those of CI next to it."""
         return sorted(self.out.glob(f"labelance-{self.version}-*.whl"))
 
     @property

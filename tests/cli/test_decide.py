@@ -203,6 +203,14 @@ def test_truth_may_be_a_dataset(call, files, data):
         assert_array_equal(found, find_thresholds(y, scores).thresholds)
 
 
+def test_truth_may_hold_a_column_of_vectors(call, files, data):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame(data[0], columns=NAMES).assign(vector=[[0.0, 1.0]] * 300)
+    table.to_parquet("valid.parquet", index=False)
+    code, out, _ = call("scores.csv", "--truth", "valid.parquet", "--json")
+    assert (code, out) == call("scores.csv", "--truth", "truth.csv", "--json")[:2]
+
+
 @pytest.mark.slow
 def test_labels_without_a_guarantee_are_refused(call, files, data):
     words = ("scores.csv", "--truth", "truth.csv", "--recall", 0.9, "--confidence", 0.9)

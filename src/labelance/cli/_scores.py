@@ -102,6 +102,8 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
 
     Raises where only the truth has ids, or ids of another name, unless rows go ``by_position``.
     """
+    from labelance.datasets.formats._parquet import read_vectors
+
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
         found = _read_arrays(path, kind)
@@ -110,7 +112,8 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
             places = _match_names(path, found.names, scores)
         found = replace(found, cells=found.cells[:, places], names=scores.names)
     else:
-        table = read_table(path, kind, scores.encoding)
+        vectors = list(read_vectors(path)) if kind == "parquet" else []
+        table = read_table(path, kind, scores.encoding, ignore=vectors)
         own = None if scores.ids is None or by_position else _find_same_id(table, scores)
         ids = None if own is None else read_ids(table, kind, own)
         others = [j for j in range(len(table.names)) if j != own]
