@@ -70,7 +70,7 @@ def test_a_saved_model_predicts_what_it_predicts_in_python(here, call, learner):
     code, out, err = call("fit", "songs.csv", *LABELS, "--learner", learner, "-o", "m.skops")
     assert code == 0
     assert "left out: id" in err
-    assert "80 rows, 2 columns and 2 labels" in out
+    assert "80 rows, 2 columns (tempo, key) and 2 labels" in out
     assert call("predict", "m.skops", "new.csv", "-o", "out.csv")[:2] == (
         0, f"out.csv: {read()[['happy', 'sad']].to_numpy().sum()} labels of 30 rows\n",
     )  # fmt: skip

@@ -119,9 +119,10 @@ def fit(
         return
     for name, why in rows.left_out.items():
         say(f"left out: {name} ({why})", to=errors)
+    names = f" ({', '.join(rows.names[:3])}{', …' * (len(rows.names) > 3)})" if rows.names else ""
     say(
         f"{output}: {type(model).__name__} of {plural(dataset.n_samples, 'row')}, "
-        f"{plural(X.shape[1], 'column')} and {plural(dataset.n_labels, 'label')}, "
+        f"{plural(X.shape[1], 'column')}{names} and {plural(dataset.n_labels, 'label')}, "
         f"{output.stat().st_size / 1e6:.1f} MB, in {seconds:.0f} s"
     )
 
@@ -219,7 +220,8 @@ def _make_encoder(rows: Rows) -> list[Any]:
         raise InputError(
             "Only the default learner reads columns of vectors",
             f"{by_kind['embedding'][0]!r} holds vectors",
-            "Remove --learner",
+            "Remove --learner, leave the column out with --ignore, or write the vectors as X of "
+            "an NPZ file, which all learners read",
         )
     texts = {name: choose_vectorizer(rows.X[name]) for name in by_kind.get("text", ())}
     # Texts that are all equal, or share no term.
@@ -403,8 +405,8 @@ def _match_columns(
         raise InputError(
             f"{path} must have the columns that the model was fitted with",
             f"Missing: {show_names(missing)}",
-            f"{near}Add {'it' if len(missing) == 1 else 'them'}; the file has "
-            f"{show_names([name or repr(name) for name in (*names, *vectors)]) or 'ids only'}",
+            f"{near}Add {'it' if len(missing) == 1 else 'them'}, or fit again with --ignore; the "
+            f"file has {show_names([n or repr(n) for n in (*names, *vectors)]) or 'ids only'}",
         )
     X = dataset.to_frame()[0]
     for name in wanted:
