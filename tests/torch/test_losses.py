@@ -175,6 +175,17 @@ def test_shares_between_0_and_1_are_means_of_both():
         np.testing.assert_allclose(found, 0.75 * whole[0] + 0.25 * whole[1], rtol=1e-9)
 
 
+@every_loss
+def test_numbers_of_other_labels_are_an_error(loss, formula):
+    z = torch.zeros(3, 4)
+    if any(len(one) == 5 for one in loss.buffers() if one.dim()):
+        with pytest.raises(InputError, match=r"have 4 labels, .* has 5"):
+            loss(z, z)
+        assert "(5" in repr(loss)
+    else:
+        assert loss(z, z).isfinite()
+
+
 def test_it_is_the_loss_of_torch():
     z, y = torch.tensor(LOGITS), torch.tensor(Y)
     weight = torch.tensor(label_weights(Y, kind="positive")[:, 1])

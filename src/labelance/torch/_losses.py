@@ -51,6 +51,7 @@ class CellLoss(torch.nn.Module):  # type: ignore[name-defined]
                 "logits and targets must have the same shape",
                 f"Got {tuple(logits.shape)} and {tuple(targets.shape)}",
             )
+        self._check_labels(logits.shape[-1])
         z = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
         known = ~torch.isnan(targets)
         cells = torch.where(known, self._cells(z, torch.where(known, targets, 0).to(z)), 0)
@@ -58,6 +59,24 @@ class CellLoss(torch.nn.Module):  # type: ignore[name-defined]
             return cells
         total = cells.sum()
         return total / known.sum().clamp(min=1) if self.reduction == "mean" else total
+
+    def _check_labels(self, n_labels: int) -> None:
+        """Raise where the loss has numbers of more or fewer labels; one number is for all."""
+        for name, numbers in self.named_buffers():
+            shape = numbers.shape[:-1] if name == "weights" else numbers.shape
+            if len(shape) and shape[-1] not in (1, n_labels):
+                raise InputError(
+                    f"{name} must have a number for each label",
+                    f"The logits have {n_labels} labels, {name} has {shape[-1]}",
+                )
+
+    def extra_repr(self) -> str:
+        """Return what the buffers hold, for ``print``."""
+        held = (
+            f"{name} of shape {tuple(numbers.shape)}" if numbers.dim() else f"{name}={numbers:g}"
+            for name, numbers in self.named_buffers()
+        )
+        return ", ".join(held)
 
     def _cells(self, z: Any, y: Any) -> Any:
         """Return the loss of every cell; y has no NaN."""
