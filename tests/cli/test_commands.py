@@ -554,6 +554,16 @@ def test_a_file_above_memory_is_refused_with_the_way_to_dask(call, songs, monkey
     assert not out.exists()
 
 
+def test_where_memory_runs_out_the_way_to_dask_is_named(call, songs, monkeypatch):
+    def fail(*args, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("labelance.datasets.read_multilabel", fail)
+    code, _, err = call("describe", songs, "--labels", "-3")
+    assert (code, "error: Memory ran out. Use Dask" in " ".join(err.split())) == (1, True)
+    assert "page Dask" in err
+
+
 @pytest.mark.parametrize(
     "name", ["d.csv", "d.csv.gz", "d.csv.bz2", "d.csv.xz", "d.parquet", "d.npz"]
 )

@@ -361,3 +361,9 @@ def test_a_file_that_adds_nothing_is_an_error(text, problem, tmp_path):
         extend_study(load_study("leaderboard"), tmp_path / "mine.toml")
     with pytest.raises(StudyError, match="does not exist"):
         extend_study(load_study("leaderboard"), tmp_path / "absent.toml")
+
+
+def test_a_file_without_a_table_is_named_with_the_table():
+    plan = {"name": "x", "datasets": ["a/songs.arff"], "learners": ["BR"], "methods": ["Default"]}
+    with pytest.raises(StudyError, match=r'{name = "songs", path = "a/songs.arff"}'):
+        study_of(plan)

@@ -42,7 +42,7 @@ MISTAKES = {
     ),
     "a port that is a word": (
         lambda: Playground(port="x"),
-        ("free port", "port='x'"),
+        ("free port", "port='x'", "Omit it"),
     ),
     "a column of polars without values": (
         lambda: labelance.MLSOL().fit_resample(NULLS, Y),

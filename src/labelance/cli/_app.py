@@ -12,7 +12,7 @@ from labelance._progress import above_bars
 from labelance.cli import _datasets, _study
 from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail, flags, in_flags
-from labelance.cli._data import MOST_ROWS
+from labelance.cli._data import DASK_PAGE, MOST_ROWS
 from labelance.cli._decide import decide
 from labelance.cli._demo import demo
 from labelance.cli._files import compare, convert, describe, profile, split
@@ -114,7 +114,10 @@ def run() -> None:
     warnings.showwarning = _show_warning
     try:
         app()
-    except (LabelanceError, OSError, MemoryError) as error:
+    except MemoryError as error:
+        said = str(error) or "Memory ran out"
+        fail(f"{said}. Use Dask in Python ({DASK_PAGE}), or a sample of the rows.")
+    except (LabelanceError, OSError) as error:
         fail(in_flags(error))
     except ValueError as error:
         if type(error).__name__ != "InvalidParameterError":  # scikit-learn's, of --set name=value

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from scipy.sparse import csr_array
 
-from labelance.exceptions import InputError, LabelanceError
+from labelance.exceptions import InputError, LabelanceError, arg
 from labelance.play._explore import Exploration, explore
 from labelance.play._request import MOST_BYTES, parse_request
 from labelance.play._scene import FIGURES, Scene, make_scene
@@ -62,7 +62,9 @@ class Playground(ThreadingHTTPServer):
             super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError, TypeError) as problem:
             raise InputError(
-                "The playground needs a free port", f"port={port!r} is not free ({problem})"
+                "The playground needs a free port",
+                f"{arg('port', port)} is not free ({problem})",
+                "Omit it to take any free one",
             ) from problem
 
     @property

@@ -204,6 +204,12 @@ def study_of(
 def _source(item: Any, folder: Path | None, protocol: str | None, trust: Trust) -> DataSource:
     """Return a dataset; the protocol of the plan is for those of the catalogue."""
     if isinstance(item, str):
+        if Path(item).suffix:  # no name of the catalogue has one
+            raise StudyError(
+                "A dataset given by name only must be one of the catalogue",
+                f"Got {item!r}",
+                f'Write a table for a file: {{name = "{Path(item).stem}", path = "{item}"}}',
+            )
         return DataSource(item, protocol=protocol)
     if isinstance(item, Mapping) and not {"path", "make"} & item.keys():
         item = {"protocol": protocol, **item}

@@ -308,7 +308,7 @@ def test_extreme_classification_counts_from_zero(tmp_path):
 
 def test_options_of_other_formats_are_refused(tmp_path, sparse):
     with pytest.raises(
-        InputError, match="options of the format arff are ignore, label_separator, labels"
+        InputError, match="format arff has the options ignore, label_separator, labels"
     ):
         read_multilabel(sparse, separator=";")
     with pytest.raises(InputError, match="one of arff, csv"):
@@ -446,7 +446,7 @@ def test_what_missing_labels_cannot_do(tmp_path):
     with pytest.raises(InputError, match="missing_labels"):
         read_multilabel(path, labels=["a"], missing_labels="ignore")
     write_multilabel(([[1.0]], [[1]]), tmp_path / "known.npz")
-    with pytest.raises(InputError, match="options of the format npz"):
+    with pytest.raises(InputError, match="format npz has the options"):
         read_multilabel(tmp_path / "known.npz", missing_labels="drop")
 
 

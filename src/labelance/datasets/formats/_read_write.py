@@ -340,7 +340,7 @@ def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -
     for name in options:
         if name not in takes:
             raise InputError(
-                f"The options of the format {kind} are {', '.join(sorted(takes)) or 'none'}",
+                f"The format {kind} has the options {', '.join(sorted(takes)) or '(none)'}",
                 f"Got {arg(name, options[name])}",
                 f"Remove it, or pass {arg('format', ...)} if the file extension is wrong",
             )
