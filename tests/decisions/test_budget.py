@@ -380,6 +380,12 @@ def test_a_rule_takes_labels_by_name():
         rule.predict(p[["c", "b", "a"]])
 
 
+def test_tables_without_a_doubtful_or_a_stored_cell_are_decided():
+    assert decide_within_budget(np.ones((3, 3)), per_row=1).y.sum() == 3
+    assert decide_within_budget(np.eye(3), per_row=1).y.sum() == 3
+    assert decide_within_budget(sp.csr_array((3, 3)), per_row=1).y.nnz == 0
+
+
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_no_rows_have_no_decisions():
     assert decide_within_budget(np.zeros((0, 3)), per_row=2).y.shape == (0, 3)

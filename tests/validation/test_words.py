@@ -16,6 +16,7 @@ from labelance.decisions import find_thresholds
 from labelance.exceptions import InputError, LabelanceError
 from labelance.learners import BinaryRelevance, C45Classifier, MLkNN
 from labelance.metrics import macro_f1
+from labelance.neighbors import find_neighbors
 from labelance.play import Playground
 from labelance.sampling import all_samplers
 
@@ -189,3 +190,8 @@ def test_no_jobs_are_refused_by_functions():
     for call in (search, *others, sampling.sample_weights):
         with pytest.raises(InputError, match="n_jobs must be None"):
             call(X, *([3] if call is search else [Y]), n_jobs=0)
+
+
+def test_columns_named_by_numbers_are_refused_by_their_type():
+    with pytest.raises(InputError, match="These do not: 0"):
+        find_neighbors(pd.DataFrame(np.zeros((3, 2), dtype=complex)), 1)

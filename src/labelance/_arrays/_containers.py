@@ -486,7 +486,11 @@ def _check_no_words(role: str, frame: Any, dtypes: list[Any], nominal: np.ndarra
     if not wrong:
         return
     # polars and pyarrow have a type for columns without values.
-    empty = [n for n, dtype in wrong.items() if dtype == nw.Unknown and frame[n].is_null().all()]
+    empty = [
+        name
+        for name, dtype in wrong.items()
+        if dtype == nw.Unknown and frame.get_column(name).is_null().all()
+    ]
     if empty:
         found = f"These hold no values: {show_names(map(repr, empty), 5)}"
         cure = "Drop them, or give them a type of numbers"

@@ -605,8 +605,7 @@ def _expected_counts(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[An
     """Return of every label true positives, predicted rows, positives, P(none is found)."""
     q = cells.shape[1]
     labels, p = cells.indices[chosen], cells.data[chosen]
-    tp = np.bincount(labels, weights=p, minlength=q)
-    expected = np.bincount(cells.indices, weights=cells.data, minlength=q)
+    tp, expected = _sums(labels, p, q), _sums(cells.indices, cells.data, q)
     logs, sure = _log_missed(cells, chosen)
     return tp, np.bincount(labels, minlength=q), expected, np.where(sure > 0, 0.0, np.exp(logs))
 
@@ -621,9 +620,14 @@ def _log_missed(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, An
     rest = chosen & ~sure
     logs = np.log1p(-cells.data[rest])
     return (
-        np.bincount(cells.indices[rest], weights=logs, minlength=q),
+        _sums(cells.indices[rest], logs, q),
         np.bincount(cells.indices[sure], minlength=q),
     )
+
+
+def _sums(labels: Any, values: Floats, q: int) -> Floats:
+    """Return the sum of values by label; numpy alone gives integers where there are none."""
+    return np.bincount(labels, weights=values, minlength=q).astype(np.float64, copy=False)
 
 
 def _label_values(utility: str, tp: Any, pred: Any, positive: Any, n: Any, missed: Any) -> Floats:
