@@ -229,7 +229,7 @@ USES = {
     "ensemble": lambda X, Y, rng: asked(
         EMLS(MLkNN(n_neighbors=1), n_estimators=2, random_state=0), X, Y
     ),
-    "budget": lambda X, Y, rng: decisions.decide_within_budget(X, per_row=2).y,
+    "budget": lambda X, Y, rng: decisions.decide_within_budget(X, per_row=2, random_state=0).y,
     "budget of labels": lambda X, Y, rng: decisions.decide_within_budget(X, per_label=[1, 0, 2]).y,
     "expected F": lambda X, Y, rng: decisions.maximize_expected_f(X, average="samples"),
     "thresholds": lambda X, Y, rng: decisions.find_thresholds(Y, X).thresholds,
