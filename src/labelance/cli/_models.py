@@ -119,10 +119,10 @@ def fit(
         return
     for name, why in rows.left_out.items():
         say(f"left out: {name} ({why})", to=errors)
-    names = f" ({', '.join(rows.names[:3])}{', …' * (len(rows.names) > 3)})" if rows.names else ""
+    first = f" ({', '.join(rows.names[:3])}{', …' * (len(rows.names) > 3)})" if rows.names else ""
     say(
         f"{output}: {type(model).__name__} of {plural(dataset.n_samples, 'row')}, "
-        f"{plural(X.shape[1], 'column')}{names} and {plural(dataset.n_labels, 'label')}, "
+        f"{plural(X.shape[1], 'column')}{first} and {plural(dataset.n_labels, 'label')}, "
         f"{output.stat().st_size / 1e6:.1f} MB, in {seconds:.0f} s"
     )
 
