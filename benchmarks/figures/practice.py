@@ -157,28 +157,28 @@ TODAY = {
     "mirflickr": "images, features",
     "made": "made table",
 }
+TODAY_PAGES = ("goemotions_tfidf", "goemotions_minilm", "mirflickr", "tox21")  # of the guide
 
 
 def today_figures(folder: Path) -> dict[str, str]:
     """Return what to do under a linear learner and a network, on data of today."""
     cells = pd.read_csv(folder / "cells.csv")
     wide = 100 * cells.pivot_table(
-        index=["learner", "data"], columns="method", values=["f", "map"], sort=False
+        index=["data", "learner"], columns="method", values=["f", "map"], sort=False
     )
-    found = {}
+    wide = wide.reindex(TODAY, level="data")
+    draws = [name for name in wide["map"] if name.startswith("ML")]
+    more = wide["f"][[f"thresholds, {name}" for name in draws]].sub(wide["f"]["thresholds"], axis=0)
+    ranking = wide["map"][draws].sub(wide["map"]["nothing"], axis=0)
+    gain = wide["f"]["thresholds"] - wide["f"]["nothing"]
+    found = {f"more-{data}": span(more.loc[data]) for data in TODAY_PAGES}
+    found["gain-goemotions_tfidf"] = f"{gain['goemotions_tfidf', 'linear']:.0f}"
     for learner in ("linear", "network"):
-        of = wide.xs(learner, level="learner").reindex(
-            [name for name in TODAY if name in wide.loc[learner].index]
-        )
-        of = of.rename(index=TODAY)
-        methods = [name for name in of["f"].columns if of["f"][name].notna().any()]
-        draws = [name for name in methods if name.startswith("ML")]
-        found[f"f-{learner}"] = markdown(of["f"][methods], "", "{:.1f}")
+        of = wide.xs(learner, level="learner").rename(index=TODAY).dropna(axis=1, how="all")
+        found[f"f-{learner}"] = markdown(of["f"], "", "{:.1f}")
         found[f"map-{learner}"] = markdown(of["map"][["nothing", *draws]], "", "{:.1f}")
-        over = of["f"][[f"thresholds, {name}" for name in draws]].sub(of["f"]["thresholds"], axis=0)
-        found[f"thresholds-{learner}"] = span(of["f"]["thresholds"] - of["f"]["nothing"])
-        found[f"more-{learner}"] = span(over)
-        found[f"ranking-{learner}"] = span(of["map"][draws].sub(of["map"]["nothing"], axis=0))
+        for name, values in (("thresholds", gain), ("more", more), ("ranking", ranking)):
+            found[f"{name}-{learner}"] = span(values.xs(learner, level="learner"))
     return found
 
 
