@@ -60,7 +60,7 @@ _TIMES = {"network": 0.5, "random forest": 2.0, "extra trees": 1.5, "boosting": 
 _TIMES_SPARSE = {"random forest": 1.5, "extra trees": 1.5}
 _FREE, _LAW = 60.0, 4.0  # what RareLabelClassifier takes at most: seconds, or times its best part
 _FORESTS = ("random forest", "extra trees")
-_C_SPARSE, _C_DENSE, _ROUNDS = 3.0, 0.03, 200
+C_SPARSE, C_DENSE, _ROUNDS = 3.0, 0.03, 200
 _HELD_OUT = 2000  # rows up to which all are judged by models that did not learn from them
 _SIZES = (4000, 2000, 1000, 500, 250)
 
@@ -225,7 +225,7 @@ class LearnerRace:
         sparse = any(stored_cells(task.table) is not None for task in self.tasks)
         batch, rounds = plan_rounds(n)
         model: Any = {
-            "linear": LogisticRegression(C=_C_SPARSE if sparse else _C_DENSE, max_iter=_ROUNDS),
+            "linear": LogisticRegression(C=C_SPARSE if sparse else C_DENSE, max_iter=_ROUNDS),
             "network": MLPClassifier(
                 (256,), alpha=1e-3, batch_size=batch, max_iter=rounds, random_state=0
             ),

@@ -190,12 +190,15 @@ def _make_model(learner: Learner, rows: Rows, seed: int, jobs: int) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
+    from labelance.advice._learners import C_DENSE, C_SPARSE
     from labelance.decisions import LabelThresholds
     from labelance.learners import BinaryRelevance
 
     unknown = np.isnan(rows.dataset.Y.data).any()
     if learner == "logistic":
-        inner: Any = BinaryRelevance(LogisticRegression(max_iter=1000), n_jobs=jobs)
+        sparse = not rows.kinds or "text" in rows.kinds.values()
+        regression = LogisticRegression(C=C_SPARSE if sparse else C_DENSE, max_iter=1000)
+        inner: Any = BinaryRelevance(regression, n_jobs=jobs)
     else:
         inner = RandomForestClassifier(n_jobs=jobs, random_state=seed)
         inner = BinaryRelevance(inner) if unknown else inner
