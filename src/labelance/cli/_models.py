@@ -196,9 +196,8 @@ def _make_model(learner: Learner, rows: Rows, seed: int, jobs: int) -> Any:
 
     unknown = np.isnan(rows.dataset.Y.data).any()
     if learner == "logistic":
-        sparse = not rows.kinds or "text" in rows.kinds.values()
-        regression = LogisticRegression(C=C_SPARSE if sparse else C_DENSE, max_iter=1000)
-        inner: Any = BinaryRelevance(regression, n_jobs=jobs)
+        C = C_SPARSE if not rows.kinds or "text" in rows.kinds.values() else C_DENSE
+        inner: Any = BinaryRelevance(LogisticRegression(C=C, max_iter=1000), n_jobs=jobs)
     else:
         inner = RandomForestClassifier(n_jobs=jobs, random_state=seed)
         inner = BinaryRelevance(inner) if unknown else inner

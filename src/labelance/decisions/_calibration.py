@@ -150,7 +150,7 @@ class LabelCalibration(ScoringClassifier):
         check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
         source = choose_source(self.tune_on, self.estimator)
         if source == "cv":
-            check_rows_for_folds(data.n_samples, instead="the estimator as it is")
+            check_rows_for_folds(data.n_samples)
         inner = self._weights_of_estimator(weight)
         self._fit_estimator(data, inner)
         known = self._held_out(source, data, inner, as_generator(self.random_state))

@@ -142,12 +142,8 @@ class RecallGuarantee(ScoringClassifier):
 
     def _split(self, data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows to learn from and those to calibrate on."""
-        check_rows_for_folds(
-            data.n_samples,
-            self.n_splits,
-            what=f'tune_on="split" with n_splits={self.n_splits}',
-            instead="a FrozenEstimator",
-        )
+        what = f'tune_on="split" with n_splits={self.n_splits}'
+        check_rows_for_folds(data.n_samples, self.n_splits, what)
         # With unequal parts, stratification gives labelsets in single rows to the larger one. A
         # random one of equal parts has every row with the same probability.
         folds = assign_folds(strata(data.Y, data.unknown), self.n_splits, rng.spawn(1)[0])
@@ -177,7 +173,7 @@ class RecallGuarantee(ScoringClassifier):
         """Fit on all rows, and find thresholds on scores of models that left rows out."""
         choose_source(source, self.estimator)
         if source == "cv":
-            check_rows_for_folds(data.n_samples, instead='tune_on="split"')
+            check_rows_for_folds(data.n_samples)
         self._check_no_impossible(data)
         self._fit_estimator(data, weight)
         known = self._held_out(source, data, weight, rng)

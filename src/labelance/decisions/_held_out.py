@@ -247,9 +247,7 @@ def out_of_fold_scores(
     return HeldOutScores(np.arange(n), scores, folds)
 
 
-def check_rows_for_folds(
-    n: int, n_folds: int = CV_FOLDS, *, instead: str, what: str = 'tune_on="cv"'
-) -> None:
+def check_rows_for_folds(n: int, n_folds: int = CV_FOLDS, what: str = 'tune_on="cv"') -> None:
     """Raise unless every fold has a row."""
     if n < n_folds:
         raise TooFewRowsError(

@@ -68,7 +68,7 @@ class ThresholdRule:
         if self.objective is None:
             return
         if self.source == "cv":
-            check_rows_for_folds(data.n_samples, instead='tune_on="train"')
+            check_rows_for_folds(data.n_samples)
         check_no_impossible_objective(self.objective, data.Y.shape[1])
 
     def find(
