@@ -68,7 +68,7 @@ _EXAMPLES = {  # in learning order; an example that is not listed breaks the bui
     "text": "embeddings pipeline_sparse_text many_labels",
     "networks": "network_thresholds losses loss_weights torch_dataloader",
     "models": "boosters label_weight emls calibration budget guarantees",
-    "data": "splits unknown_labels molecules polars mulan_files",
+    "data": "splits unknown_labels annotation molecules polars mulan_files",
     "understand": "mlsol_figure1 figure2 compare_samplers",
     "research": "study own_sampler",
 }
