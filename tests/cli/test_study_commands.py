@@ -293,7 +293,7 @@ def test_several_studies_in_a_store_are_chosen_by_name(call, done, plan):
 def test_wrong_requests_are_one_line_that_helps(call, plan):
     for words, said in {
         ("run", "nonsense"): "Got 'nonsense'",
-        ("run", plan, "--datasets", "other"): "Choose from songs",
+        ("run", plan, "--datasets", "other"): "Parts: songs",
         ("run", plan, "--address", "tcp://a:1"): "--address needs --executor dask",
         ("status", "nothing.store"): "nothing.store does not exist",
         ("export", "nothing.store", "-o", "x"): "nothing.store does not exist",
