@@ -462,7 +462,7 @@ def test_one_label_is_advised_of_in_the_singular(data):
     alone = advise(X, y[:, :1], estimator=KNN, budget=2)
     assert f"1 label in {y[:, 0].sum()} rows." in str(alone).replace("\n", " ")
     beside = advise(X, np.column_stack([y[:, 0], rare]), estimator=KNN, budget=2)
-    assert "1 of 2 labels is in" in beside.verdict
+    assert "1 of 2 labels was not judged" in beside.verdict
 
 
 class Refusing(BaseEstimator):

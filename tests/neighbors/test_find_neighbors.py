@@ -221,20 +221,21 @@ def test_every_engine_that_suits_gives_the_same_answer(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["_gemm", "_sparse"])
-def test_precision_does_not_depend_on_the_order_of_rows(engine, engines):
+@pytest.mark.parametrize("name", ["_dense.GemmEngine", "_sparse.InvertedIndexEngine"])
+def test_precision_does_not_depend_on_the_order_of_rows(name, engines):
     """A few rows that float32 can tell apart say nothing of the others, wherever they are."""
     X = np.random.default_rng(0).normal(size=(800, 10))
-    if engine == "_gemm":
+    module, _, engine = name.partition(".")
+    if module == "_dense":
         X[:20] += 1e6  # which moves the middle away from all others
     else:
         X[20:] = 1e3 + 1e-4 * X[20:]
-    module = import_module(f"labelance.neighbors.{engine}")
+    module = import_module(f"labelance.neighbors.{module}")
     for rows in (X, X[::-1]):
-        rows = rows if engine == "_gemm" else sp.csr_array(rows)
+        rows = sp.csr_array(rows) if "sparse" in name else rows
         with (
             engines(fast=True),
-            patch.object(module, "_make_engine", wraps=module._make_engine) as made,
+            patch.object(module, engine, wraps=getattr(module, engine)) as made,
         ):
             find_neighbors(rows, 5)
         assert made.call_count == 2  # in float32, and then in float64

@@ -137,7 +137,7 @@ def test_bars_of_types_add_up_to_one():
     order = np.argsort(found.label_counts, kind="stable")
     shares = found.type_counts / found.type_counts.sum(axis=1, keepdims=True)
     assert_allclose(widths, shares[order].T)
-    with pytest.raises(InputError, match="This profile has none"):
+    with pytest.raises(InputError, match="needs a profile with types"):
         MinorityTypesDisplay.from_profile(profile(None, FRAME))
 
 

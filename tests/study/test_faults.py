@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
+from threading import Semaphore
 
 import pytest
 
@@ -266,15 +267,17 @@ def test_a_full_disk_ends_the_run_and_costs_nothing_that_is_finished(
 
 
 def test_a_disk_that_answers_no_more_does_not_end_the_heartbeats(tmp_path, monkeypatch):
-    from labelance.study._runner import _Run
+    from labelance.study._runner import _repeating
 
-    store = Store(tmp_path / "s.store")
+    store, again = Store(tmp_path / "s.store"), Semaphore(0)
 
     def refuse(path):
+        again.release()
         raise OSError(5, "Input/output error")
 
     store.claim(Fold("one", 0, 0))
     monkeypatch.setattr("os.utime", refuse)
     with pytest.raises(StudyError, match="cannot be read or written"):
         store.beat()
-    _Run(None, store).beat()
+    with _repeating(store.beat, 0.001):
+        assert all(again.acquire(timeout=60) for _ in range(4))

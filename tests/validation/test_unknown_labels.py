@@ -101,6 +101,7 @@ SAME_AS_FILLED = {
     "imbalance.mean_ir": "compares counts of ones",
     "imbalance.cvir": "compares counts of ones",
     "report.LabelFrequencyDisplay": "counts ones",
+    "sampling.RareLabelBatchSampler": "draws rows that have a label",
 }
 
 
@@ -153,6 +154,7 @@ OPTIONS = {
     "guarantee_recall": {"recall": 0.5, "too_few": "always"},
     "guarantee_precision": {"precision": 0.5},
     "RareLabelBatchSampler": {"batch_size": 8},
+    "suspect_labels": {"label_names": range(5)},
 }
 
 
