@@ -247,6 +247,8 @@ def outcome(use, X, Y, seed):
 
 
 def plain(result):
+    if isinstance(result, list) and result and isinstance(result[0], list):
+        result = np.asarray(result)  # labels come out as lists, as they went in
     if isinstance(result, (tuple, list)):
         return [each for part in result for each in plain(part)]
     if isinstance(result, Neighborhood):
@@ -268,4 +270,5 @@ def test_hostile_arrays_are_refused_or_taken(use, drawn):
         expected = outcome(use, *same, seed)
         assert len(found) == len(expected)
         for one, other in zip(found, expected):
-            np.testing.assert_allclose(one, other, rtol=1e-9)
+            rounded = 0.5 if one.dtype.kind in "iu" else 0  # new rows of integers are integers
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=rounded)
