@@ -145,6 +145,16 @@ def test_two_runners_never_do_a_cell_twice(counting, tmp_path):
     assert run_study(study, store, executor="serial").done == count_fits() == 32
 
 
+def test_a_claim_made_since_we_looked_is_not_taken(counting, tmp_path, monkeypatch):
+    """Both runners look, and see that no one has the fold; the second took it from the first."""
+    study, _ = counting
+    store = tmp_path / "two.store"
+    ours, theirs, fold = Store(store), Store(store), study.cells()[0].place
+    monkeypatch.setattr("labelance.study._store._holder", lambda path: {})
+    assert theirs.claim(fold)
+    assert not ours.claim(fold)
+
+
 def set_claim(store, **values):
     """Change what the only claim of a store says, or with age when it was renewed."""
     (path,) = (store.path / "claims").iterdir()

@@ -351,6 +351,10 @@ def _run_on_dask(run: _Run, *, n_jobs: int | None, address: str | None, **others
                 cluster.gather()
         while cluster.sent:
             cluster.gather()
+        # What waited on a worker that was killed is suspected with what killed it.
+        while cluster.suspects:
+            cluster.submit(*cluster.suspects.pop())
+            cluster.gather(alone=True)
         return cluster.count
 
 
@@ -378,6 +382,7 @@ class _Cluster:
     def __init__(self, distributed: Any, client: Any, run: _Run) -> None:
         self.distributed, self.client, self.run = distributed, client, run
         self.sent: dict[Any, tuple[CellGroup, StudyData]] = {}
+        self.suspects: list[tuple[CellGroup, StudyData]] = []  # to be tried alone
         self.count = 0
         self._waiting = distributed.as_completed()
         self._there: tuple[Any, Any] = (None, None)
@@ -394,16 +399,15 @@ class _Cluster:
         self.sent[future.key] = cells, data
         self._waiting.add(future)
 
-    def gather(self) -> None:
-        """Write the rows of the next task; cells that killed their worker are sent one by one."""
+    def gather(self, *, alone: bool = False) -> None:
+        """Write the rows of the next task; cells whose worker died wait until they are alone."""
         future = next(self._waiting)
         cells, data = self.sent.pop(future.key)
         try:
             rows = future.result()
         except self.distributed.KilledWorker as error:
-            if len(cells) > 1:
-                for cell in cells:
-                    self.submit((cell,), data)
+            if not alone or len(cells) > 1:
+                self.suspects += [((cell,), data) for cell in cells]
                 return
             text = f"WorkerDied: {_first_line(error)}"
             rows = [failure(self.run.study, cell, text) for cell in cells]

@@ -182,7 +182,8 @@ class Store:
             if held.get("runner") != self.runner:
                 if held and _is_held(path, held, self._now()):
                     return False
-                path.unlink(missing_ok=True)
+                if held:  # never a claim that another runner has made since we looked
+                    path.unlink(missing_ok=True)
                 try:
                     with path.open("x", encoding="utf-8") as file:
                         json.dump({**fold._asdict(), **who}, file)
