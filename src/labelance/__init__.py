@@ -12,7 +12,7 @@ True
 
 from labelance._utils._lazy import attach
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
 
 __getattr__, __dir__, _homes = attach(__name__)
 _PACKAGES = [name for name, home in _homes.items() if home == __name__]
