@@ -12,8 +12,8 @@ from labelance.datasets import load_dataset
 from labelance.exceptions import InputError, MissingValuesError
 from labelance.learners import SOSHF
 from labelance.learners._kernels import gradient_ascent, soft_hellinger
-from labelance.learners._soshf_split import (
-    SplitSearch,
+from labelance.learners._soshf import (
+    Rules,
     best_split,
     hellinger_distances,
     label_costs,
@@ -23,7 +23,7 @@ from labelance.learners._soshf_split import (
 from labelance.metrics import label_scores, macro_auc_roc
 
 SEEDS = st.integers(0, 2**32 - 1)
-EASY = SplitSearch(min_leaf=1, l1=1e-3, steepness=4.0)
+EASY = Rules(min_leaf=1, l1=1e-3, steepness=4.0)
 
 
 def labels(seed, n=20, q=6):
@@ -175,12 +175,16 @@ def test_multiplying_the_rows_of_a_class_leaves_the_split(case):
                 np.testing.assert_array_equal(X @ a_many > b_many, X @ a > b)
 
 
+def features_per_split(forest):
+    return [len(split.features) for tree in forest for split in tree.splits]
+
+
 def test_a_high_price_leaves_one_feature_a_split(small):
     X, Y, _ = small
     cheap = SOSHF(5, l1=0, max_features=5, random_state=0).fit(X, Y).forest_
     dear = SOSHF(5, l1=1e3, max_features=5, random_state=0).fit(X, Y).forest_
-    assert np.all(np.diff(dear.starts) == 1)
-    assert np.diff(cheap.starts).mean() > 2
+    assert set(features_per_split(dear)) == {1}
+    assert np.mean(features_per_split(cheap)) > 2
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -194,15 +198,17 @@ def test_a_linearly_separable_label_is_fitted_exactly_by_one_tree(seed):
     np.testing.assert_array_equal(tree.fit(X, Y).predict(X), Y)
     clear = np.abs(along) > 0.5  # with a gap between the classes, a single split does it
     tree.set_params(max_features=3).fit(X[clear], Y[clear])
-    assert len(tree.forest_.children) == 1
+    assert len(tree.forest_[0].splits) == 1
     np.testing.assert_array_equal(tree.predict(X[clear]), Y[clear])
 
 
 def test_scores_are_means_of_leaves_and_leaves_hold_enough_rows(small):
     X, Y, new = small
     model = SOSHF(4, min_samples_leaf=7, bootstrap=False, random_state=0).fit(X, Y)
-    at, at_new = model.forest_.leaves_of(X), model.forest_.leaves_of(new)
-    assert min(np.unique(at, return_counts=True)[1]) >= 7
+    at, at_new = (
+        np.column_stack([tree.leaves_of(rows) for tree in model.forest_]) for rows in (X, new)
+    )
+    assert min(np.bincount(leaves).min() for leaves in at.T) >= 7
     expected = np.array(
         [[Y[at[:, t] == leaf].mean(axis=0) for t, leaf in enumerate(row)] for row in at_new]
     ).mean(axis=1)
@@ -217,8 +223,10 @@ def test_sparse_features_grow_the_same_trees(dtype, small):
     X, new = X * (X > 1), new * (new > 1)
     dense = SOSHF(4, random_state=0).fit(X, Y)
     sparse = SOSHF(4, random_state=0).fit(sp.csr_array(X), sp.csr_array(Y))
-    np.testing.assert_array_equal(dense.forest_.coefficients, sparse.forest_.coefficients)
-    np.testing.assert_array_equal(dense.forest_.features, sparse.forest_.features)
+    for tree, same in zip(dense.forest_, sparse.forest_, strict=True):
+        for split, equal in zip(tree.splits, same.splits, strict=True):
+            np.testing.assert_array_equal(split.coefficients, equal.coefficients)
+            np.testing.assert_array_equal(split.features, equal.features)
     np.testing.assert_array_equal(dense.predict_proba(new), sparse.predict_proba(sp.csr_array(new)))
 
 
@@ -230,20 +238,20 @@ def test_constant_features_are_passed_over():
     for rows in (X, sp.csr_array(X)):
         model = SOSHF(3, bootstrap=False, random_state=0).fit(rows, Y)
         np.testing.assert_array_equal(model.predict(rows), Y)
-        np.testing.assert_array_equal(model.forest_.features, 37)
+        assert all(split.features == [37] for tree in model.forest_ for split in tree.splits)
 
 
 def test_depth_is_limited(small):
     X, Y, _ = small
     forest = SOSHF(6, max_depth=1, random_state=0).fit(X, Y).forest_
-    assert len(forest.children) == 6
-    assert forest.leaves.shape == (12, 6)
-    assert np.all(forest.children < 0)
+    for tree in forest:
+        assert tree.children == [[~0, ~1]]
+        assert tree.leaves.shape == (2, 6)
 
 
 def test_nothing_to_split_is_a_leaf():
     model = SOSHF(3, random_state=0).fit(np.ones((30, 2)), np.eye(2, dtype=int)[np.arange(30) % 2])
-    assert len(model.forest_.children) == 0
+    assert not any(tree.splits for tree in model.forest_)
     assert np.ptp(model.predict_proba(np.array([[1.0, 1.0], [5.0, 2.0]])), axis=0).max() == 0
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from labelance._arrays._containers import stored_values, to_dense
+from labelance._arrays._containers import column_counts, stored_values, to_dense
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils._compat import Interval
@@ -21,87 +20,65 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._data import Data
 from labelance._validation._features import validate_features
 from labelance.exceptions import InputError
-from labelance.learners._kernels import project
-from labelance.learners._soshf_split import (
-    TOLERANCE,
-    SplitSearch,
-    best_split,
-    label_costs,
-    two_classes,
-)
+from labelance.learners._kernels import gradient_ascent, project
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
-
+LLOYD_STEPS = 25
+STEPS = 50
+HALVINGS = 20
+TOLERANCE = 1e-9  # less than this is rounding, not progress
 _LARGEST = 1e150  # of the numbers in X: the square of one, times any number of rows, is finite
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What a node may do."""
+class Rules(NamedTuple):
+    """What a node may do, and how its split is looked for."""
 
-    max_depth: float
-    n_features: int
-    restarts: int
-    search: SplitSearch
+    min_leaf: int  # least number of rows on each side
+    l1: float
+    steepness: float
+    restarts: int = 1
+    n_features: int = 1  # drawn for a node
+    max_depth: float = inf
 
 
-@dataclass(frozen=True, eq=False)
-class ObliqueSplit:
+class ObliqueSplit(NamedTuple):
     """Rows with ``X[:, features] @ coefficients > threshold`` go right."""
 
     features: Ints
     coefficients: Floats
     threshold: float
-    goes_right: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class HellingerForest:
-    """Trees in flat arrays; a place is a node if it is at least 0, and else the leaf ~place."""
+class ObliqueTree(NamedTuple):
+    """A tree whose places are nodes if they are at least 0, and else the leaf ~place."""
 
-    roots: Ints
-    children: Ints
-    thresholds: Floats
-    starts: Ints
-    features: Ints
-    coefficients: Floats
-    leaves: sp.csr_array
+    root: int
+    splits: list[ObliqueSplit]  # of the nodes
+    children: list[list[int]]
+    leaves: sp.csr_array  # mean label vectors
 
     def leaves_of(self, X: Any) -> Ints:
-        """Return the leaf of every row in every tree."""
-        leaf = np.empty((X.shape[0], len(self.roots)), dtype=np.int64)
-        todo = [(root, t, np.arange(len(leaf))) for t, root in enumerate(self.roots)]
+        """Return the leaf of every row."""
+        leaf = np.empty(X.shape[0], dtype=np.int64)
+        todo = [(self.root, np.arange(len(leaf)))]
         while todo:
-            place, t, rows = todo.pop()
+            place, rows = todo.pop()
             if place < 0:
-                leaf[rows, t] = ~place
-                continue
-            own = slice(self.starts[place], self.starts[place + 1])
-            values = _values(X, rows, self.features[own])
-            along = project(values, self.coefficients[own])
-            right = along > self.thresholds[place]
-            todo += [
-                (self.children[place, side], t, rows[there])
-                for side, there in enumerate((~right, right))
-                if there.any()
-            ]
+                leaf[rows] = ~place
+            elif len(rows):
+                features, coefficients, threshold = self.splits[place]
+                right = project(_values(X, rows, features), coefficients) > threshold
+                todo += zip(self.children[place], (rows[~right], rows[right]))
         return leaf
-
-    def scores(self, X: Any) -> Floats:
-        """Return the mean of the label vectors of the leaves, (n, q)."""
-        leaf, n_trees = self.leaves_of(X), len(self.roots)
-        starts = np.arange(0, leaf.size + 1, n_trees)
-        shape = (X.shape[0], self.leaves.shape[0])
-        visits = sp.csr_array((np.ones(leaf.size), leaf.ravel(), starts), shape)
-        return (visits @ self.leaves).toarray() / n_trees
 
 
 def grow_tree(
     X: Any, Y: sp.csr_array, rows: Ints, rules: Rules, rng: np.random.Generator
-) -> HellingerForest:
-    """Grow one tree on ``rows``, which increase and may repeat; a forest of one."""
+) -> ObliqueTree:
+    """Grow one tree on ``rows``, which increase and may repeat."""
     children: list[list[int]] = []
     splits: list[ObliqueSplit] = []
     leaf_rows: list[Ints] = []
@@ -109,52 +86,25 @@ def grow_tree(
     todo: list[tuple[Ints, int, list[int], int]] = [(rows, 0, root, 0)]
     while todo:
         rows, depth, parent, side = todo.pop()
-        split = _find_split(X, Y, rows, rules, rng) if depth < rules.max_depth else None
-        if split is None:
+        found = _find_split(X, Y, rows, rules, rng) if depth < rules.max_depth else None
+        if found is None:
             parent[side] = ~len(leaf_rows)
             leaf_rows.append(rows)
             continue
+        split, goes_right = found
         parent[side] = len(splits)
         splits.append(split)
         children.append([0, 0])
-        todo.append((rows[split.goes_right], depth + 1, children[-1], 1))
-        todo.append((rows[~split.goes_right], depth + 1, children[-1], 0))
-    return HellingerForest(
-        roots=np.array(root),
-        children=np.array(children, dtype=np.int64).reshape(-1, 2),
-        thresholds=np.array([split.threshold for split in splits]),
-        starts=np.cumsum([0, *(len(split.features) for split in splits)]),
-        features=np.concatenate([np.empty(0, np.int64), *(split.features for split in splits)]),
-        coefficients=np.concatenate([np.empty(0), *(split.coefficients for split in splits)]),
-        leaves=_mean_labels(leaf_rows, Y),
-    )
-
-
-def join_forests(trees: Sequence[HellingerForest]) -> HellingerForest:
-    """Put forests one after the other into one."""
-    nodes = np.cumsum([0, *(len(tree.children) for tree in trees)])
-    leaves = np.cumsum([0, *(tree.leaves.shape[0] for tree in trees)])
-    cells = np.cumsum([0, *(len(tree.features) for tree in trees)])
-
-    def moved(place: Ints, t: int) -> Ints:
-        return np.where(place >= 0, place + nodes[t], place - leaves[t])
-
-    return HellingerForest(
-        roots=np.concatenate([moved(tree.roots, t) for t, tree in enumerate(trees)]),
-        children=np.concatenate([moved(tree.children, t) for t, tree in enumerate(trees)]),
-        thresholds=np.concatenate([tree.thresholds for tree in trees]),
-        starts=np.concatenate([[0], *(tree.starts[1:] + cells[t] for t, tree in enumerate(trees))]),
-        features=np.concatenate([tree.features for tree in trees]),
-        coefficients=np.concatenate([tree.coefficients for tree in trees]),
-        leaves=sp.csr_array(sp.vstack([tree.leaves for tree in trees], format="csr")),
-    )
+        todo.append((rows[goes_right], depth + 1, children[-1], 1))
+        todo.append((rows[~goes_right], depth + 1, children[-1], 0))
+    return ObliqueTree(root[0], splits, children, _mean_labels(leaf_rows, Y))
 
 
 def _find_split(
     X: Any, Y: sp.csr_array, rows: Ints, rules: Rules, rng: np.random.Generator
-) -> ObliqueSplit | None:
-    """Return how a node is split; None for a leaf."""
-    if len(rows) < 2 * rules.search.min_leaf:
+) -> tuple[ObliqueSplit, Bools] | None:
+    """Return how a node is split, and which rows go right; None for a leaf."""
+    if len(rows) < 2 * rules.min_leaf:
         return None
     own = Y[rows]
     omega = label_costs(own)
@@ -166,11 +116,11 @@ def _find_split(
         return None
     features, values = drawn
     directions = _sparse_directions(rules.restarts - 1, len(features), rng)
-    a, b, value = best_split(values, plus, directions, rules.search)
+    a, b, value = best_split(values, plus, directions, rules)
     if value <= TOLERANCE:
         return None
     used = np.flatnonzero(a)
-    return ObliqueSplit(features[used], a[used], b, project(values, a) > b)
+    return ObliqueSplit(features[used], a[used], b), project(values, a) > b
 
 
 def _draw_features(
@@ -213,6 +163,168 @@ def _mean_labels(leaf_rows: Sequence[Ints], Y: sp.csr_array) -> sp.csr_array:
     return mean
 
 
+def label_costs(Y: sp.csr_array) -> Floats:
+    """Return omega_j = 1 / (p_j + 1 / n) scaled to sum 1; 0 for labels constant in the node."""
+    n, counts = Y.shape[0], column_counts(Y)
+    omega = np.where((counts > 0) & (counts < n), n / (counts + 1.0), 0.0)
+    return omega / (np.cumsum(omega)[-1] or 1.0)
+
+
+def two_classes(Y: sp.csr_array, omega: Floats, chance: Floats) -> Bools:
+    """Divide the rows of a node by 2-means of z = sqrt(omega) y; True is the smaller cluster.
+
+    ``chance`` has two uniform random numbers, for the seeds. The rows differ in some label.
+    """
+    ones_and_Y = sp.hstack([sp.csr_array(np.ones((Y.shape[0], 1))), Y], format="csr")
+    first = int(chance[0] * Y.shape[0])
+    from_first = _distances(ones_and_Y, omega, Y[[first]].toarray()[0])
+    second = _second_seed(from_first, chance[1])
+    distance = np.array([from_first, _distances(ones_and_Y, omega, Y[[second]].toarray()[0])])
+    cluster = _nearest(distance)
+    for _ in range(LLOYD_STEPS):
+        shares = [column_counts(Y[rows]) / rows.sum() for rows in (~cluster, cluster)]
+        distance = np.array([_distances(ones_and_Y, omega, share) for share in shares])
+        before, cluster = cluster, _nearest(distance)
+        if (cluster == before).all():
+            break
+    in_second = int(cluster.sum())
+    if 2 * in_second > len(cluster) or (2 * in_second == len(cluster) and not cluster[0]):
+        return ~cluster
+    return cluster
+
+
+def _distances(ones_and_Y: sp.csr_array, omega: Floats, shares: Floats) -> Floats:
+    """Return the squared distance of every row to a center with these shares of ones.
+
+    Labels stay sparse: ``|z - center|^2 = sum omega y - 2 sum omega s y + sum omega s^2``.
+    """
+    length = np.cumsum(omega * shares * shares)[-1]
+    distance = ones_and_Y @ np.append(length, omega * (1 - 2 * shares))
+    return np.where(distance > 1e-12, distance, 0.0)  # what is left of equal terms is no distance
+
+
+def _second_seed(distance: Floats, chance: float) -> int:
+    """Choose a row with probability proportional to its squared distance to the first seed."""
+    apart = np.flatnonzero(distance)
+    total = np.cumsum(distance[apart])
+    at = int(np.searchsorted(total, chance * total[-1], side="right"))
+    return int(apart[min(at, len(apart) - 1)])
+
+
+def _nearest(distance: Floats) -> Bools:
+    """Say which rows are nearer to the second center; no cluster is empty."""
+    cluster = distance[1] < distance[0]
+    if cluster.all() or not cluster.any():
+        farthest = np.argmax(distance.min(axis=0))
+        cluster[farthest] = not cluster[farthest]
+    return cluster
+
+
+def best_split(
+    X: Floats, plus: Bools, directions: Floats, rules: Rules
+) -> tuple[Floats, float, float]:
+    """Find the split ``X @ a > b`` that tells two classes apart.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, k)
+        Some features of the rows of a node.
+    plus : ndarray of shape (n,)
+        The class of every row; both classes occur.
+    directions : ndarray of shape (restarts - 1, k)
+        Where to start, in addition to the difference of class means.
+    rules : Rules
+        Least number of rows on each side, price of ``|a|_1`` and steepness of the soft split.
+
+    Returns
+    -------
+    a : ndarray of shape (k,)
+        Coefficients for the features as they are.
+    b : float
+        The threshold.
+    value : float
+        Hellinger distance of the split; 0 if there is none.
+    """
+    weight = np.where(plus, 1 / plus.sum(), 1 / (~plus).sum())
+    mean, scale = balanced_moments(X, weight)
+    varies = scale > 0
+    Z = (X[:, varies] - mean[varies]) / scale[varies]
+    a = np.zeros(X.shape[1])
+    a[varies] = oblique_direction(Z, plus, weight, directions[:, varies], rules) / scale[varies]
+    # One scan for all: the oblique split comes first, and so a single feature must do better.
+    column, b, value = scan(np.column_stack([project(X, a), X]), plus, rules.min_leaf)
+    if column > 0:
+        a = np.zeros(X.shape[1])
+        a[column - 1] = 1.0
+    return a, b, value
+
+
+def balanced_moments(X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of every feature; the deviation is 0 if constant.
+
+    Both classes weigh a half, so that a split does not depend on how many rows a class has.
+    """
+    share = weight[:, None] / 2
+    mean = (share * X).sum(axis=0)
+    scale = np.sqrt((share * (X - mean) ** 2).sum(axis=0))
+    return mean, np.where((X == X[0]).all(axis=0), 0.0, scale)
+
+
+def oblique_direction(
+    Z: Floats, plus: Bools, weight: Floats, directions: Floats, rules: Rules
+) -> Floats:
+    """Maximise ``H(a, b) - l1 |a|_1`` over ``|a|_2 <= 1`` from several starts.
+
+    The start is the difference of class means, and then every one of ``directions``; the
+    result is 0 if nothing is worth its price.
+    """
+    Z, signed = np.ascontiguousarray(Z), np.where(plus, weight, -weight)
+    best, best_value = np.zeros(Z.shape[1]), 0.0
+    for start in [(signed[:, None] * Z).sum(axis=0), *directions]:
+        length = np.sqrt((start * start).sum())
+        if length > 0:
+            a = start / length
+            climb = rules.l1, rules.steepness, STEPS, HALVINGS, TOLERANCE
+            value = gradient_ascent(Z, plus.view(np.uint8), weight, a, *climb)
+            if value > best_value + TOLERANCE:
+                best, best_value = a, value
+    return best
+
+
+def hellinger_distances(right_of_plus: Any, right_of_minus: Any) -> Any:
+    """Return Hellinger distances of two classes from their shares right of splits."""
+    right = np.sqrt(right_of_plus) - np.sqrt(right_of_minus)
+    left = np.sqrt(1 - right_of_plus) - np.sqrt(1 - right_of_minus)
+    return np.sqrt(right * right + left * left)
+
+
+def scan(along: Floats, plus: Bools, min_leaf: int) -> tuple[int, float, float]:
+    """Return the column and midpoint that part the classes best, and the Hellinger distance.
+
+    Of equal ones the first is taken.
+    """
+    n, n_plus = len(along), int(plus.sum())
+    order = np.argsort(along, axis=0, kind="stable")
+    inner = slice(min_leaf - 1, n - min_leaf)  # the last rows left of the cuts
+    left = np.arange(1, n + 1)[inner, None]
+    left_plus = np.cumsum(plus[order], axis=0)[inner]
+    ordered = np.take_along_axis(along, order, axis=0)
+    low, high = ordered[inner], ordered[min_leaf : n - min_leaf + 1]
+    value = hellinger_distances(1 - left_plus / n_plus, 1 - (left - left_plus) / (n - n_plus))
+    value[low == high] = 0.0
+    found = value.T.ravel()
+    best, place = 0.0, 0
+    for record in np.flatnonzero(found > np.maximum.accumulate([0.0, *found[:-1]])):
+        if found[record] > best + TOLERANCE:
+            best, place = float(found[record]), int(record)
+    if best == 0:
+        return 0, 0.0, 0.0
+    column, at = divmod(place, len(value))
+    below, above = float(low[at, column]), float(high[at, column])
+    middle = below + (above - below) / 2
+    return column, middle if middle < above else below, best
+
+
 class SOSHF(BaseMultiLabelClassifier):
     """Sparse oblique structured Hellinger forest: a reconstruction from the abstract.
 
@@ -249,8 +361,8 @@ class SOSHF(BaseMultiLabelClassifier):
 
     Attributes
     ----------
-    forest_ : HellingerForest
-        The trees, in flat arrays.
+    forest_ : list of trees
+        Each has ``root``, ``splits``, ``children`` and ``leaves``, the mean label vectors.
     n_labels_ : int
         Number of labels.
     label_names_ : tuple or None
@@ -351,36 +463,28 @@ class SOSHF(BaseMultiLabelClassifier):
             )
         _check_no_missing(data.X, X)
         _check_not_huge(data.X)
-        rules = self._rules(data.X.shape[1])
-        streams = as_generator(self.random_state).spawn(self.n_estimators)
-        trees = run_parallel(
-            Parallel,
-            (delayed(_grow)(data.X, data.Y, self.bootstrap, rules, stream) for stream in streams),
-            len(streams),
-            "Growing trees",
-            "trees",
-            n_jobs=self.n_jobs,
-            prefer="threads",
+        rules, n = self._rules(data.X.shape[1]), self.n_estimators
+        streams = as_generator(self.random_state).spawn(n)
+        tasks = (delayed(_grow)(data.X, data.Y, self.bootstrap, rules, rng) for rng in streams)
+        self.forest_ = run_parallel(
+            Parallel, tasks, n, "Growing trees", "trees", n_jobs=self.n_jobs, prefer="threads"
         )
-        self.forest_ = join_forests(trees)
 
     def _rules(self, d: int) -> Rules:
         drawn = ceil(sqrt(d)) if self.max_features is None else min(self.max_features, d)
-        return Rules(
-            max_depth=inf if self.max_depth is None else self.max_depth,
-            n_features=drawn,
-            restarts=self.restarts,
-            search=SplitSearch(self.min_samples_leaf, float(self.l1), float(self.steepness)),
-        )
+        depth = inf if self.max_depth is None else self.max_depth
+        l1, steepness = float(self.l1), float(self.steepness)
+        return Rules(self.min_samples_leaf, l1, steepness, self.restarts, drawn, depth)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         _check_no_missing(clean, X)
-        return self.forest_.scores(clean)
+        total = sum(tree.leaves[tree.leaves_of(clean)] for tree in self.forest_)
+        return total.toarray() / len(self.forest_)
 
 
 def _grow(
     X: Any, Y: sp.csr_array, bootstrap: bool, rules: Rules, rng: np.random.Generator
-) -> HellingerForest:
+) -> ObliqueTree:
     n = Y.shape[0]
     rows = np.sort(rng.integers(n, size=n)) if bootstrap else np.arange(n)
     return grow_tree(X, Y, rows, rules, rng)
