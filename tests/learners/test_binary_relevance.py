@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.learners import BinaryRelevance, C45Classifier
-from labelance.learners._reduction import ConstantClassifier
+from labelance.learners._base import ConstantClassifier
 
 ESTIMATORS = [
     C45Classifier(),

@@ -15,7 +15,6 @@ from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._search import search_thresholds
 from labelance.learners import COCOA, C45Classifier
 from labelance.learners._cocoa import draw_couples, split_couples
-from labelance.learners.tree._problems import expand_problem
 
 SKLEARN_TREE = DecisionTreeClassifier(min_samples_leaf=2)
 
@@ -55,7 +54,7 @@ def test_problems_are_balanced_and_their_classes_true(seed):
     for j in range(4):
         for s, other in enumerate([None, *couples[j]]):
             expected = Y[:, j] if other is None else np.where(Y[:, j], 2, Y[:, other])
-            rows, classes, _ = expand_problem(split.problems, 4 * j + s, 30)
+            rows, classes = split.problems.expand(4 * j + s, 30)
             np.testing.assert_array_equal(classes, expected[rows])
             assert len({*rows.tolist()}) == len(rows)
             smallest = np.unique(expected, return_counts=True)[1].min()
@@ -81,7 +80,7 @@ def test_rows_of_a_problem_know_its_labels(seed, share):
             if not known.any():
                 continue
             expected = Y[:, j] if other is None else np.where(Y[:, j] == 1, 2, Y[:, other])
-            rows, classes, _ = expand_problem(split.problems, p, 30)
+            rows, classes = split.problems.expand(p, 30)
             assert known[rows].all()
             np.testing.assert_array_equal(classes, expected[rows])
             smallest = np.unique(expected[known], return_counts=True)[1].min()
@@ -109,7 +108,7 @@ def test_every_row_of_a_class_is_equally_likely():
     rng, counts = np.random.default_rng(2), np.zeros(12)
     for _ in range(2000):
         split = split_couples(Y, np.empty((2, 0), dtype=int), rng)
-        rows, _, _ = expand_problem(split.problems, 0, 12)
+        rows, _ = split.problems.expand(0, 12)
         counts[rows] += 1
     assert np.all(counts[:4] == 2000)
     assert np.all(abs(counts[4:] - 1000) < 5 * np.sqrt(2000 * 0.25))
@@ -123,7 +122,7 @@ def scores_by_loops(learner, X, Y, new, seed):
     members = couples.shape[1] + 1
     scores = np.zeros((len(new), Y.shape[1]))
     for p in range(len(split.problems)):
-        rows, classes, _ = expand_problem(split.problems, p, len(X))
+        rows, classes = split.problems.expand(p, len(X))
         label_class = 1 if p % members == 0 else 2
         if len(np.unique(classes)) == 1:
             scores[:, p // members] += classes[0] == label_class

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance.learners import ECC, ECCRU, C45Classifier
 from labelance.learners import _chains as tree_chains
+from labelance.learners._base import CloneTrainer, Rows
 from labelance.learners._chains import ChainPlan, fit_clone_chains
 from labelance.learners._ecc import cardinality_threshold
-from labelance.learners._reduction import CloneTrainer, Rows
 
 ESTIMATORS = [
     None,

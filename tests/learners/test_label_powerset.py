@@ -10,8 +10,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance.learners import C45Classifier, LabelPowerset
-from labelance.learners import _label_powerset as module
-from labelance.learners._reduction import split_powerset
+from labelance.learners import _labelsets as module
+from labelance.learners._labelsets import split_powerset
 
 ESTIMATORS = [C45Classifier(), DecisionTreeClassifier(min_samples_leaf=4, random_state=0)]
 BITS = st.integers(0, 1)

@@ -14,9 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelance.exceptions import InputError, UnknownLabelsError
 from labelance.learners import C45Classifier, LabelPowerset, RAkEL
-from labelance.learners import _rakel as module
-from labelance.learners._rakel import draw_subsets
-from labelance.learners._reduction import Rows, split_labelsets, split_powerset
+from labelance.learners import _labelsets as module
+from labelance.learners._base import Rows
+from labelance.learners._labelsets import draw_subsets, split_labelsets, split_powerset
 
 ESTIMATORS = [C45Classifier(), DecisionTreeClassifier(min_samples_leaf=4, random_state=0)]
 

@@ -8,11 +8,10 @@ from labelance.learners._cocoa import COCOA
 from labelance.learners._ecc import ECC
 from labelance.learners._eccru import ECCRU, ECCRU2, ECCRU3
 from labelance.learners._irus import IRUS
-from labelance.learners._label_powerset import LabelPowerset
+from labelance.learners._labelsets import LabelPowerset, RAkEL
 from labelance.learners._mce import MCE
 from labelance.learners._mlknn import MLkNN
 from labelance.learners._per_label import PerLabel
-from labelance.learners._rakel import RAkEL
 from labelance.learners._soshf import SOSHF
 from labelance.learners.tree import C45Classifier
 

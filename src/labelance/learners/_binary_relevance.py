@@ -9,9 +9,8 @@ import numpy as np
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
-from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator, Rows, split_labels
 from labelance.learners._label_weight import LABEL_WEIGHT
-from labelance.learners._reduction import Rows, split_labels
 
 
 class BinaryRelevance(LearnerWithEstimator):
@@ -86,7 +85,7 @@ class BinaryRelevance(LearnerWithEstimator):
     """
 
     _fits_each_label = True
-    _needs_all: ClassVar[str | None] = None
+    _learns_all_rows: ClassVar[bool] = True
     _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
@@ -107,14 +106,8 @@ class BinaryRelevance(LearnerWithEstimator):
         )
         self.label_weight = label_weight
 
-    @property
-    def _weights_count_rows(self) -> bool:
-        return self._grows_c45() and self.label_weight is None
-
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        split = split_labels(data.Y, data.unknown)
-        self.estimators_ = self._trainer(data, X, weight).fit(split.problems, n_jobs=self.n_jobs)
-        self._vote_matrix = split.votes
+        self._fit_problems(data, X, weight, split_labels(data.Y, data.unknown))
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
+        return self._sum_votes(Rows(clean, X))

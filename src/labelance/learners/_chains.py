@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,29 +17,23 @@ from labelance._arrays._cells import join_columns
 from labelance._progress import Progress, loop, run_parallel
 from labelance._validation._arguments import take_weights
 from labelance._validation._data import Data
-from labelance.learners._links import (
-    LaidOut,
-    LinkPredictor,
-    Links,
-    lay_out_once,
-    no_decisions,
-    stack_links,
-)
-from labelance.learners._reduction import (
-    CloneModels,
+from labelance.learners._base import (
     CloneTrainer,
     Floats,
     Rows,
     Trainer,
     TreeModels,
     TreeTrainer,
+    class_shares,
 )
-from labelance.learners.tree import C45Classifier, Forest, Problems, subset_problems
+from labelance.learners.tree import C45Classifier, Forest, TreeData, subset_problems
+from labelance.learners.tree._asking import RowBlock, predict_links, stack_columns, stack_rows
 from labelance.learners.tree._classes import grow_forest
-from labelance.learners.tree._data import offsets
-from labelance.learners.tree._tree import as_bits
+from labelance.learners.tree._data import list_problems, offsets
+from labelance.learners.tree._tree import as_bits, lay_out
 
 Ints = NDArray[np.int64]
+Bits = NDArray[np.uint64]
 ChainFeatures = Literal["true", "predicted"]
 UNKNOWN = np.int8(-1)  # in a column of labels
 
@@ -53,24 +47,6 @@ class Chain(NamedTuple):
 
     labels: Ints
     estimators: list[Any]
-
-
-class Chains(Protocol):
-    """Fitted chains, whatever their classifiers are."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, c: int) -> Chain: ...
-
-    def take(self, c: int) -> Chains:
-        """Return chain c alone."""
-
-    def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
-        """Return the sum of the scores of all chains for every row and label.
-
-        A chain gives the probability of the label, or with ``votes`` its 0/1 decision. Links
-        get the decisions of the links before them.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +114,7 @@ def count_chains(label_lists: Sequence[Ints], q: int) -> Ints:
     return np.bincount(np.concatenate(label_lists), minlength=q)
 
 
-_BOTH_CLASSES = sp.csr_array(np.eye(2))
+# ---- clones
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +138,12 @@ class CloneChains:
         return CloneChains([self.chains[c]], self.n_labels)
 
     def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
-        """Ask the chains in parallel, and add up in order, whatever ``n_jobs`` is."""
+        """Return the sum of the scores of all chains for every row and label.
+
+        A chain gives the probability of the label, or with ``votes`` its 0/1 decision. Links
+        get the decisions of the links before them. Chains are asked in parallel, and added up in
+        order, whatever ``n_jobs`` is.
+        """
         scores = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(_chain_scores)(chain, rows.clean, votes, self.n_labels) for chain in self.chains
         )
@@ -186,14 +167,8 @@ def fit_clone_chains(
 
     Classifiers of others get X as numbers too, for the labels have to be appended to it.
     """
-    chains = run_parallel(
-        Parallel,
-        (delayed(_fit_chain)(trainer, labels, plan, features) for plan in plans),
-        len(plans),
-        "Fitting chains",
-        "chains",
-        n_jobs=n_jobs,
-    )
+    tasks = (delayed(_fit_chain)(trainer, labels, plan, features) for plan in plans)
+    chains = run_parallel(Parallel, tasks, len(plans), "Fitting chains", "chains", n_jobs=n_jobs)
     return CloneChains(chains, len(labels))
 
 
@@ -211,7 +186,7 @@ def _fit_chain(
         targets = np.maximum(present[rows], 0)
         link = of_link.fit(subset_problems([rows], [targets], 2), rng=plan.rng)
         if features == "predicted" or labels.has_unknown:
-            before[:, label] = _decide(_class_probabilities(link[0], wide))
+            before[:, label] = _decide(class_shares(link[0], wide, 2))
         if features == "true":
             before[:, label] = np.where(present == UNKNOWN, before[:, label], present)
         models.append(link[0])
@@ -222,16 +197,10 @@ def _chain_scores(chain: Chain, X: Any, votes: bool, n_labels: int) -> Floats:
     before = np.empty((X.shape[0], n_labels), dtype=np.int8)
     scores = np.zeros(before.shape)
     for t, (label, model) in enumerate(zip(*chain)):
-        shares = _class_probabilities(model, _append(X, before, chain.labels[:t]))
+        shares = class_shares(model, _append(X, before, chain.labels[:t]), 2)
         before[:, label] = _decide(shares)
         scores[:, label] = before[:, label] if votes else shares[:, 1]
     return scores
-
-
-def _class_probabilities(model: Any, X: Any) -> Floats:
-    """Return the probabilities of absence and presence."""
-    alone = CloneModels([model], np.array([2], dtype=np.int32), clean=True)
-    return alone.aggregate(Rows(X, X), _BOTH_CLASSES)
 
 
 def _decide(shares: Floats) -> NDArray[np.bool_]:
@@ -254,8 +223,125 @@ def _declare(estimator: Any, d: int, t: int) -> Any:
     return clone(estimator).set_params(categorical_features=columns, n_categories=counts)
 
 
+# ---- trees of C4.5
+
 _NOT_SUMMED = np.empty((0, 0))
 _CELLS_PER_GROUP = 1 << 25  # of the rows and decisions of chains that grow side by side
+_CELLS_PER_BLOCK = 1 << 18  # of X, laid out densely while its rows are asked for: 2 MB
+_CELLS_KEPT = 1 << 23  # of X, laid out once for all links that are asked about it: 64 MB
+_ROWS_PER_BLOCK = 4096
+
+
+class LaidOut(NamedTuple):
+    """A block of rows as compiled code takes them, see ``lay_out``."""
+
+    first_row: int  # a multiple of 64, so that threads do not share words of bits
+    rows: RowBlock
+
+
+def lay_out_once(X: Any, n_categories: NDArray[np.int32]) -> list[LaidOut] | None:
+    """Lay out all features of X for many forests; None if that would take much memory."""
+    if X.shape[0] * X.shape[1] > _CELLS_KEPT:
+        return None
+    return list(_lay_out_blocks(X, n_categories, _ROWS_PER_BLOCK))
+
+
+def _lay_out_blocks(X: Any, n_categories: NDArray[np.int32], step: int) -> Iterator[LaidOut]:
+    for start in range(0, X.shape[0], step):
+        yield LaidOut(start, lay_out(X[start : start + step], n_categories))
+
+
+class Links(NamedTuple):
+    """Links in the order in which they are asked.
+
+    Attributes
+    ----------
+    tree : ndarray
+        The tree of each link.
+    label : ndarray
+        The label of each link.
+    base : ndarray
+        Line of the decisions where those of its chain begin; there is one for every label.
+    """
+
+    tree: NDArray[np.int64]
+    label: NDArray[np.int64]
+    base: NDArray[np.int64]
+
+
+class LinkPredictor:
+    """Trees of links, ready to be asked about rows of X.
+
+    Parameters
+    ----------
+    forest : Forest
+        Trees over the features of X and after them the labels.
+    n_features : int
+        Number of features of X.
+    all_features : bool, default=False
+        Take rows with all features of X, not only with those that the trees use.
+    """
+
+    def __init__(self, forest: Forest, n_features: int, *, all_features: bool = False) -> None:
+        f = forest.feature
+        used = np.unique(f[(f >= 0) & (f < n_features)])
+        self.used = np.arange(n_features) if all_features else used
+        self.n_categories = forest.n_categories[self.used]
+        features = np.append(self.used, np.arange(n_features, len(forest.n_categories)))
+        weights = forest.histogram.reshape(-1, 2)
+        self.nodes = *forest.compact_nodes(features), weights[:, 1] / weights.sum(axis=1)
+
+    def blocks(self, X: Any) -> Iterator[LaidOut]:
+        """Yield the used features of blocks of rows."""
+        step = _CELLS_PER_BLOCK // max(1, len(self.used)) & ~63
+        step = int(np.clip(step, 64, _ROWS_PER_BLOCK))
+        return _lay_out_blocks(X[:, self.used], self.n_categories, step)
+
+
+def stack_links(
+    data: TreeData,
+    rows: NDArray,
+    start: NDArray,
+    base: NDArray,
+    before: Bits,
+    n_labels: int,
+) -> TreeData:
+    """Return the data of some rows of X with the labels as further features, all nominal 0/1.
+
+    Nothing is sorted again: the cells of X come in the order that they have in its columns. A
+    label without ones costs nothing, and no tree can split on it.
+
+    Parameters
+    ----------
+    data : TreeData
+        X.
+    rows : ndarray of shape (m,)
+        Rows of X; a row may come several times.
+    start : ndarray of shape (n_links + 1,)
+        Link k has the rows from ``start[k]`` up to ``start[k + 1]``,
+    base : ndarray of shape (n_links,)
+        and its labels are the lines ``base[k]`` up to ``base[k] + n_labels`` of ``before``.
+    before : ndarray of uint64
+        The rows of X that have a label, as bits.
+    n_labels : int
+        Number of further features.
+    """
+    d = data.n_features + n_labels
+    some = np.asarray(before.any(axis=1)).view(np.uint8)
+    row_start, row_feature, row_rank = stack_rows(data, rows, start, base, before, some, n_labels)
+    column_start = offsets(np.bincount(row_feature[:-1], minlength=d))
+    return TreeData(
+        n_rows=len(rows),
+        n_categories=np.append(data.n_categories, np.full(n_labels, 2, np.int32)),
+        implicit=np.append(data.implicit, np.zeros(n_labels, np.int32)),
+        column_start=column_start,
+        cells=stack_columns(data, rows, row_start, row_feature, column_start),
+        row_start=row_start,
+        row_feature=row_feature,
+        row_rank=row_rank,
+        level_start=np.append(data.level_start, np.full(n_labels, data.level_start[-1])),
+        levels=data.levels,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,22 +379,21 @@ class TreeChains:
         return replace(self, start=start, tree=self.tree[links], label=self.label[links])
 
     def aggregate(self, rows: Rows, *, votes: bool, n_jobs: int | None) -> Floats:
-        """Ask all links of all chains in one compiled pass through the rows."""
+        """Do what :meth:`CloneChains.aggregate` does in one compiled pass through the rows."""
         links = Links(self.tree, self.label, np.zeros_like(self.tree))
         predictor = LinkPredictor(self.forest, self.n_features)
         total = np.empty((rows.clean.shape[0], self.n_labels))
-        decisions = no_decisions(*total.shape)
+        decisions = _no_decisions(*total.shape)
         with loop("Asking chains", len(total), "rows") as progress:
 
-            def sum_block(block: LaidOut) -> None:
-                n_rows = block.rows.n_rows
-                sums = np.zeros((self.n_labels, n_rows))
-                predictor.predict(block, links, decisions, votes, sums)
-                total[block.first_row : block.first_row + n_rows] = sums.T
-                progress.advance(n_rows)
+            def sum_block(first: int, block: RowBlock) -> None:
+                sums = np.zeros((self.n_labels, block.n_rows))
+                predict_links(block, predictor.nodes, links, decisions, first >> 6, votes, sums)
+                total[first : first + block.n_rows] = sums.T
+                progress.advance(block.n_rows)
 
             Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(sum_block)(block) for block in predictor.blocks(rows.clean)
+                delayed(sum_block)(*block) for block in predictor.blocks(rows.clean)
             )
         return total
 
@@ -328,7 +413,7 @@ def fit_tree_chains(
     # The links of every position are asked about the same rows.
     asks = features == "predicted" or labels.has_unknown
     laid_out = lay_out_once(X, trainer.data.n_categories) if asks else None
-    start = np.concatenate([[0], np.cumsum([len(plan.labels) for plan in plans])])
+    start = offsets(np.array([len(plan.labels) for plan in plans]))
     with loop("Growing chains", int(start[-1]), "links") as progress:
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_grow_group)(
@@ -340,7 +425,7 @@ def fit_tree_chains(
     tree = np.empty(start[-1], dtype=np.int64)
     tree[np.concatenate(links)] = np.arange(start[-1])
     return TreeChains(
-        forest=_join([forest for forests in grown for forest in forests]),
+        forest=Forest.join([forest for forests in grown for forest in forests]),
         start=start,
         tree=tree,
         label=np.concatenate([plan.labels for plan in plans]),
@@ -376,7 +461,7 @@ def _grow_group(
     """Grow chains side by side; return a forest for every position, with a tree per chain."""
     lengths = np.array([len(plan.labels) for plan in plans])
     # What the links of each chain hand on to those after them: a line of bits for every label.
-    before = no_decisions(X.shape[0], len(plans) * len(labels))
+    before = _no_decisions(X.shape[0], len(plans) * len(labels))
     forests = []
     for position in range(lengths.max()):
         active = np.flatnonzero(lengths > position)
@@ -387,7 +472,10 @@ def _grow_group(
         forest = _grow_links(trainer, rows, np.maximum(cells, 0), base, before, len(labels))
         if position + 1 < lengths.max() and (features == "predicted" or labels.has_unknown):
             links = Links(np.arange(len(active)), label, base)
-            _note_decisions(forest, X, laid_out, links, before)
+            predictor = LinkPredictor(forest, X.shape[1], all_features=laid_out is not None)
+            for first, block in predictor.blocks(X) if laid_out is None else laid_out:
+                nodes = predictor.nodes
+                predict_links(block, nodes, links, before, first >> 6, False, _NOT_SUMMED)
         if features == "true":
             decided = before[base + label] & as_bits(cells.T == UNKNOWN)
             before[base + label] = decided | as_bits(cells.T == 1)
@@ -401,53 +489,33 @@ def _grow_links(
     rows: list[Ints],
     present: NDArray[np.int8],
     base: Ints,
-    before: NDArray[np.uint64],
+    before: Bits,
     n_labels: int,
 ) -> Forest:
     """Grow one tree for each list of rows, with their labels in the columns of ``present``."""
-    every, sizes = np.concatenate(rows), np.array([len(part) for part in rows])
-    start, link = offsets(sizes), np.repeat(np.arange(len(rows)), sizes)
-    data = stack_links(trainer.data, every, start, base, before, n_labels)
-    problems = Problems(
-        np.full(len(rows), 2, dtype=np.int32),
-        start,
-        np.arange(len(every), dtype=np.int32),
-        present[every, link].astype(np.int32),
-        False,
-    )
+    every = np.concatenate(rows)
+    link = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+    two = np.full(len(rows), 2)
+    problems = list_problems(link, np.arange(len(every)), present[every, link], two)
+    data = stack_links(trainer.data, every, problems.start, base, before, n_labels)
     weight = take_weights(trainer.weight, every)
     return grow_forest(data, problems, trainer.options, weight=weight)
 
 
-def _note_decisions(
-    forest: Forest,
-    X: Any,
-    laid_out: list[LaidOut] | None,
-    links: Links,
-    before: NDArray[np.uint64],
-) -> None:
-    """Write down what some links decide about every row."""
-    predictor = LinkPredictor(forest, X.shape[1], all_features=laid_out is not None)
-    for block in predictor.blocks(X) if laid_out is None else laid_out:
-        predictor.predict(block, links, before, False, _NOT_SUMMED)
+def _no_decisions(n: int, n_lines: int) -> Bits:
+    """Return lines of bits, one for each of ``n`` rows, none of them set."""
+    return np.zeros((n_lines, (n + 63) >> 6), dtype=np.uint64)
 
 
-def _join(forests: list[Forest]) -> Forest:
-    """Put forests over the same features together."""
-    parts = {field.name for field in fields(Forest)} - {"n_categories", "node_start"}
-    sizes = np.concatenate([forest.sizes for forest in forests])
-    return Forest(
-        n_categories=forests[0].n_categories,
-        node_start=np.concatenate([[0], np.cumsum(sizes)]),
-        **{name: np.concatenate([getattr(f, name) for f in forests]) for name in parts},
-    )
+# ---- both
+
+Chains = CloneChains | TreeChains
 
 
 def fit_chains(
     trainer: Trainer,
     data: Data,
     plans: list[ChainPlan],
-    *,
     features: ChainFeatures,
     label_names: tuple[Any, ...] | None,
     n_jobs: int | None,
@@ -471,10 +539,9 @@ def fit_chains(
         Chains fitted at a time; the result does not depend on it.
     """
     labels = LabelColumns(data.Y, data.unknown)
-    if isinstance(trainer, TreeTrainer):
-        names = tuple(map(str, label_names or (f"y{j}" for j in range(len(labels)))))
-        return fit_tree_chains(
-            trainer, data.X, labels, plans, features=features, label_names=names, n_jobs=n_jobs
-        )
-    assert isinstance(trainer, CloneTrainer)
-    return fit_clone_chains(trainer, labels, plans, features=features, n_jobs=n_jobs)
+    if isinstance(trainer, CloneTrainer):
+        return fit_clone_chains(trainer, labels, plans, features=features, n_jobs=n_jobs)
+    names = tuple(map(str, label_names or (f"y{j}" for j in range(len(labels)))))
+    return fit_tree_chains(
+        trainer, data.X, labels, plans, features=features, label_names=names, n_jobs=n_jobs
+    )

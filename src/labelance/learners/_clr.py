@@ -14,8 +14,9 @@ from labelance._utils._compat import StrOptions
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
-from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Reduction, Rows, split_against_virtual, split_pairs
+from labelance.learners._base import LearnerWithEstimator, Reduction, Rows
+from labelance.learners.tree import Problems
+from labelance.learners.tree._data import problem_per_label, problem_per_pair
 
 _ROWS_PER_BLOCK = 1 << 19  # of the pairwise problems that are in memory at a time
 
@@ -91,7 +92,7 @@ class CalibratedLabelRanking(LearnerWithEstimator):
            [1., 0.]])
     """
 
-    _needs_all: ClassVar[str | None] = None
+    _learns_all_rows: ClassVar[bool] = True
     _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
@@ -114,10 +115,6 @@ class CalibratedLabelRanking(LearnerWithEstimator):
         )
         self.soft = soft
         self.variant = variant
-
-    @property
-    def _weights_count_rows(self) -> bool:
-        return self._grows_c45()
 
     def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         trainer = self._trainer(data, X, weight)
@@ -170,10 +167,23 @@ def _disagreements(Y: sp.csr_array, unknown: sp.csr_array | None) -> Ints:
 def _splits(
     Y: sp.csr_array, unknown: sp.csr_array | None, first: Ints, second: Ints, sizes: Ints
 ) -> Iterator[Reduction]:
-    """Yield the problems of the labels, then those of the pairs, a block at a time."""
-    yield split_against_virtual(Y, unknown)
+    """Yield the problems of the labels, then those of the pairs, a block at a time.
+
+    The last output is the virtual label q, for which pairs do not vote.
+    """
+    q = Y.shape[1]
+    yield _one_vote(problem_per_label(Y, unknown), np.arange(q), np.full(q, q), q)
     total = np.cumsum(sizes)
     n_blocks = -(-int(total[-1]) // _ROWS_PER_BLOCK) if len(total) else 0
     inner = np.searchsorted(total, np.arange(1, n_blocks) * _ROWS_PER_BLOCK)
     for a, b in pairwise(np.unique([0, *inner, len(sizes)])):
-        yield split_pairs(Y, first[a:b], second[a:b], unknown)
+        one, other = first[a:b], second[a:b]
+        yield _one_vote(problem_per_pair(Y, one, other, unknown), one, other, q)
+
+
+def _one_vote(problems: Problems, winner: Ints, loser: Ints, q: int) -> Reduction:
+    """Let class 0 of every problem vote for the loser, class 1 for the winner."""
+    output = np.stack([loser, winner], axis=1).ravel()
+    slots = len(output)
+    votes = (np.ones(slots), output, np.arange(slots + 1))
+    return Reduction(problems, sp.csr_array(votes, shape=(slots, q + 1)))

@@ -18,10 +18,10 @@ from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, search_thresholds
-from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator, Reduction, Rows
 from labelance.learners._kernels import draw_balanced
-from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
+from labelance.learners.tree._data import offsets
 
 Ints = NDArray[np.int64]
 NO_LABEL = -1
@@ -99,7 +99,6 @@ class COCOA(LearnerWithEstimator):
     (200, 10)
     """
 
-    _needs_all: ClassVar[str | None] = None
     _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
@@ -131,10 +130,7 @@ class COCOA(LearnerWithEstimator):
         rng = as_generator(self.random_state)
         self.couples_ = draw_couples(self.n_labels_, self.n_couples, rng)
         split = split_couples(data.Y, self.couples_, rng, unknown=data.unknown)
-        self.estimators_ = self._trainer(data, X, weight).fit(
-            split.problems, n_jobs=self.n_jobs, rng=rng
-        )
-        self._vote_matrix = split.votes
+        self._fit_problems(data, X, weight, split, rng)
         rows = ScoredRows.of(data.Y, self._scores(data.X, X), data.unknown, weight)
         found = search_thresholds(
             rows, search=self.threshold_search, variant=self.variant, names=self.label_names_
@@ -146,8 +142,7 @@ class COCOA(LearnerWithEstimator):
         return self.thresholds_
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
-        return total / column_counts(self._vote_matrix)
+        return self._sum_votes(Rows(clean, X)) / column_counts(self._vote_matrix)
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         if self.variant == "paper":
@@ -190,7 +185,6 @@ def split_couples(
     # Every class that has rows gives as many as the smallest of them.
     smallest = np.where(sizes > 0, sizes, Y.shape[0]).min(axis=1)
     drawn = smallest * np.count_nonzero(sizes, axis=1)
-    start = np.concatenate([[0], np.cumsum(drawn)])
     rows, classes = draw_balanced(
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int64),
@@ -200,11 +194,11 @@ def split_couples(
         label,
         other,
         smallest,
-        rng.random(int(start[-1])),
+        rng.random(drawn.sum()),
     )
     slot = np.cumsum(n_classes) - 1
     votes = sp.csr_array((np.ones(len(slot)), (slot, label)), shape=(int(slot[-1]) + 1, q))
-    return Reduction(Problems(n_classes, start, rows, classes, False), votes)
+    return Reduction(Problems(n_classes, offsets(drawn), rows, classes, False), votes)
 
 
 def _class_sizes(Y: sp.csc_array, unknown: sp.csc_array, label: Ints, other: Ints) -> Ints:

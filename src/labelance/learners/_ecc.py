@@ -14,10 +14,9 @@ from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._labels import known_cells, take_unknown
-from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._base import Floats, LearnerWithEstimator, Rows
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
 from labelance.learners._label_weight import LABEL_WEIGHT
-from labelance.learners._reduction import Floats, Rows
 
 SHARE_WITHOUT_BOOTSTRAP = 0.67
 
@@ -108,7 +107,6 @@ class ECC(LearnerWithEstimator):
     (100, 4)
     """
 
-    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -152,14 +150,8 @@ class ECC(LearnerWithEstimator):
             ChainPlan(stream.permutation(self.n_labels_), self._draw_bag(n, stream), stream, False)
             for stream in rng.spawn(self.n_estimators)
         ]
-        self.estimators_ = fit_chains(
-            self._trainer(data, X, weight),
-            data,
-            plans,
-            features=self.chain_features,
-            label_names=self.label_names_,
-            n_jobs=self.n_jobs,
-        )
+        trainer, names = self._trainer(data, X, weight), self.label_names_
+        self.estimators_ = fit_chains(trainer, data, plans, self.chain_features, names, self.n_jobs)
         self.threshold_ = self.threshold
         if self.threshold == "cardinality":
             rows, scores = self._out_of_bag_scores(data, X, [plan.bag for plan in plans])

@@ -16,9 +16,8 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, search_thresholds
-from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator, Rows
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
-from labelance.learners._reduction import Rows
 
 
 class ECCRU(LearnerWithEstimator):
@@ -101,7 +100,6 @@ class ECCRU(LearnerWithEstimator):
     (200, 10)
     """
 
-    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         **SEARCHING,
@@ -137,14 +135,8 @@ class ECCRU(LearnerWithEstimator):
         wanted = self._wanted_chains(np.minimum(ones, data.labels.n_known - ones))
         plans = self._plan_chains(open_labels_by_chain(wanted), n, rng)
         self.chain_counts_ = count_chains([plan.labels for plan in plans], self.n_labels_)
-        self.estimators_ = fit_chains(
-            self._trainer(data, X, weight),
-            data,
-            plans,
-            features=self.chain_features,
-            label_names=self.label_names_,
-            n_jobs=self.n_jobs,
-        )
+        trainer, names = self._trainer(data, X, weight), self.label_names_
+        self.estimators_ = fit_chains(trainer, data, plans, self.chain_features, names, self.n_jobs)
         rows = ScoredRows.of(data.Y, self._scores(data.X, X), data.unknown, weight)
         found = search_thresholds(
             rows, search=self.threshold_search, variant=self.variant, names=self.label_names_

@@ -16,10 +16,10 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
 from labelance.imbalance._local import minority_matrix, minority_values
-from labelance.learners._base import LearnerWithEstimator
+from labelance.learners._base import LearnerWithEstimator, Reduction, Rows
 from labelance.learners._kernels import deal_majority
-from labelance.learners._reduction import Reduction, Rows
 from labelance.learners.tree import Problems
+from labelance.learners.tree._data import offsets
 
 Ints = NDArray[np.int64]
 
@@ -103,7 +103,6 @@ class IRUS(LearnerWithEstimator):
     ((200, 10), 200)
     """
 
-    _needs_all: ClassVar[str | None] = None
     _needs_only_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
@@ -135,16 +134,12 @@ class IRUS(LearnerWithEstimator):
         split = split_inversely(
             data.Y, self.n_estimators, self.majority_ratio, rng, unknown=data.unknown
         )
-        self.estimators_ = self._trainer(data, X, weight).fit(
-            split.problems, n_jobs=self.n_jobs, rng=rng
-        )
-        self._vote_matrix = split.votes
+        self._fit_problems(data, X, weight, split, rng)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        total = self.estimators_.aggregate(Rows(clean, X), self._vote_matrix, n_jobs=self.n_jobs)
         n_members = len(self.estimators_) // self.n_labels_
         # A sum of probabilities may exceed the number of members by its last digit.
-        return np.minimum(total / n_members, 1.0)
+        return np.minimum(self._sum_votes(Rows(clean, X)) / n_members, 1.0)
 
 
 def split_inversely(
@@ -169,7 +164,6 @@ def split_inversely(
     common_rows = n - np.diff(no_majority.indptr).astype(np.int64)
     wanted = np.floor(np.round(ratio * rare, 9)).clip(1, common_rows).astype(np.int64)
     sizes = np.repeat(rare + wanted, n_members)
-    start = np.concatenate([[0], np.cumsum(sizes)])
     rows, is_rare = deal_majority(
         minority.indptr.astype(np.int64),
         minority.indices.astype(np.int64),
@@ -183,7 +177,7 @@ def split_inversely(
     common = np.repeat(1 - value, n_members)
     targets = np.where(is_rare, 1 - np.repeat(common, sizes), np.repeat(common, sizes))
     n_classes = np.full(q * n_members, 2, dtype=np.int32)
-    problems = Problems(n_classes, start, rows, targets.astype(np.int32), False)
+    problems = Problems(n_classes, offsets(sizes), rows, targets.astype(np.int32), False)
     slots = 2 * np.arange(q * n_members) + 1
     cells = (np.ones(len(slots)), (slots, np.repeat(np.arange(q), n_members)))
     return Reduction(problems, sp.csr_array(cells, shape=(2 * len(slots), q)))

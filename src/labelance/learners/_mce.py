@@ -21,8 +21,7 @@ from labelance._validation._labels import Labels, count_known, take_labels, take
 from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._search import search_thresholds
 from labelance.exceptions import InputError
-from labelance.learners._base import LearnerWithEstimator
-from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
+from labelance.learners._base import LearnerWithEstimator, Models, Rows, make_trainer, split_labels
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._mlrknnos import NumericEncoder
 
@@ -136,7 +135,6 @@ class MCE(LearnerWithEstimator):
     (200, 5)
     """
 
-    _needs_all: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LearnerWithEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -27,8 +27,8 @@ from labelance._validation._labels import (
     validate_labels,
 )
 from labelance.exceptions import InputError, NothingToSampleError, UnsampledLabelWarning
+from labelance.learners._base import Models, Rows, make_trainer, split_labels
 from labelance.learners._label_weight import LABEL_WEIGHT, LabelWeights, find_label_weights
-from labelance.learners._reduction import Models, Rows, make_trainer, split_labels
 from labelance.learners.tree import C45Classifier
 from labelance.sampling import BaseMultiLabelSampler
 
@@ -152,7 +152,9 @@ class PerLabel(BaseMultiLabelClassifier):
         X = data.features.container.native
         rows = Rows(data.X, to_rows(X))
         rng, schema = as_generator(self.random_state), self._schema
-        source = _make_source(sampler, data, rows, schema, rng)
+        source = LabelByLabel(sampler, rows, data, schema)
+        if _makes_rows_for_labels(sampler):
+            source = MadeForLabels(sampler, rows, data, schema, rng)
         weigh = self._find_weights(data)
         tasks = (
             delayed(_fit_label)(source, j, self.estimator, schema, stream, weigh)
@@ -184,9 +186,9 @@ class PerLabel(BaseMultiLabelClassifier):
         return not own and hands_on_rows(self.estimator)
 
     def _why_all_known(self) -> str | None:
-        sampler = self.sampler
-        shared = isinstance(sampler, BaseMultiLabelSampler) and sampler.traits.label_specific
-        return sampler._why_all_known() if shared else None  # else it sees known rows of a label
+        if not _makes_rows_for_labels(self.sampler):
+            return None  # it sees the known rows of a label
+        return self.sampler._why_all_known()
 
     def _report_refusals(self, sampler: Any, fitted: list[FittedLabel]) -> None:
         """Warn of labels that the sampler refused, or raise if it refused all."""
@@ -288,13 +290,8 @@ class MadeForLabels(LabelByLabel):
         return LabelRows(self.rows_after.take(rows), y, True)
 
 
-def _make_source(
-    sampler: Any, data: Data, rows: Rows, schema: Schema, rng: np.random.Generator
-) -> LabelByLabel:
-    ours = isinstance(sampler, BaseMultiLabelSampler)
-    if ours and sampler.traits.label_specific:
-        return MadeForLabels(sampler, rows, data, schema, rng)
-    return LabelByLabel(sampler, rows, data, schema)
+def _makes_rows_for_labels(sampler: Any) -> bool:
+    return isinstance(sampler, BaseMultiLabelSampler) and sampler.traits.label_specific
 
 
 def _fit_label(

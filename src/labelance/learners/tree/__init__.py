@@ -1,12 +1,13 @@
 """C4.5 trees: one by one as a classifier, or many at once over one X."""
 
 from labelance.learners.tree._classes import C45Classifier, fit_many
-from labelance.learners.tree._data import TreeData, prepare_data
-from labelance.learners.tree._problems import (
+from labelance.learners.tree._data import (
     Problems,
+    TreeData,
     class_problems,
     label_problems,
     pair_problems,
+    prepare_data,
     subset_problems,
 )
 from labelance.learners.tree._tree import Forest
@@ -22,23 +23,4 @@ __all__ = [
     "pair_problems",
     "prepare_data",
     "subset_problems",
-]
-
-# For the learners of this library only.
-__all__ += [
-    "C45Options",
-    "Problem",
-    "RowBlock",
-    "Ties",
-    "as_bits",
-    "categories_of_features",
-    "expand_problem",
-    "grow_forest",
-    "lay_out",
-    "nominal_columns",
-    "offsets",
-    "options_of",
-    "problem_per_known_label",
-    "problem_per_label",
-    "problem_per_pair",
 ]

@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from labelance.learners.tree._common cimport (
-    ALL_ONES, NO_RANK, RANK_SHIFT, ROW_BITS, Matrix, set_matrix,
+    ALL_ONES, NO_RANK, RANK_SHIFT, ROW_BITS, Matrix, set_matrix, sum_of,
 )
 
 cdef enum:
@@ -26,6 +26,9 @@ cdef struct Block:  # rows laid out column by column
     const uint8_t* two  # which features have two categories, and for these
     const uint64_t* ones  # the rows that have the second one
     const uint64_t* missing  # rows of each feature without a value; NULL where there are none
+    int64_t n_features  # those after them are labels before a link, with
+    const uint64_t* labels  # the rows that have them
+    int64_t stride  # words from one label to the next
 
 cdef struct Trees:
     const int64_t* node_start
@@ -55,6 +58,7 @@ cdef class RowBlock:
         self.arrays = X, two, ones, missing
         self.n_features, self.n_rows = columns.shape[0], columns.shape[1]
         self.block.n, self.block.words = columns.shape[1], (columns.shape[1] + 63) >> 6
+        self.block.n_features = columns.shape[0]
         self.block.X = &columns[0, 0] if not empty else NULL
         self.block.two = &are_two[0] if not empty else NULL
         self.block.ones = &bits[0, 0] if not empty else NULL
@@ -73,6 +77,13 @@ cdef void set_all(uint64_t* members, int64_t n) noexcept nogil:
         members[words - 1] = (<uint64_t>1 << (n & 63)) - 1
 
 
+cdef inline const uint64_t* ones_of(const Block* block, int64_t f) noexcept nogil:
+    """Return the rows that have the second category of a feature; NULL if there are not two."""
+    if f >= block.n_features:
+        return block.labels + (f - block.n_features) * block.stride
+    return block.ones + f * block.words if block.two[f] else NULL
+
+
 cdef void partition_rows(
     const Block* block, const Trees* trees, int64_t v, uint64_t* members, int64_t root
 ) noexcept nogil:
@@ -82,13 +93,13 @@ cdef void partition_rows(
     cdef double threshold = trees.threshold[v]
     cdef const uint64_t* own = members + (v - root) * words
     cdef uint64_t* first = members + trees.first[v] * words
-    cdef bint bits = width == 2 and block.two[f]
+    cdef const uint64_t* ones = ones_of(block, f)
     cdef uint64_t rows, above, left
     for w in range(words):
         rows = own[w]
         if width == 2:
-            above = block.ones[f * words + w] if bits else 0
-            left = 0 if bits else rows
+            above = ones[w] if ones != NULL else 0
+            left = rows if ones == NULL else 0
             while left != 0:
                 if x[(w << 6) + countr_zero(left)] > threshold:
                     above |= left & (~left + 1)
@@ -158,7 +169,7 @@ def sum_votes(RowBlock rows, trees, const int64_t[::1] winner, per_node, per_slo
     ----------
     rows : RowBlock
     trees : tuple of ndarray
-        See ``Forest._compact``.
+        See ``Forest.aggregate``.
     winner : ndarray of int64
         The most probable class of every node; empty if all classes vote.
     per_node, per_slot : tuple of ndarray
@@ -224,10 +235,13 @@ cdef int vote_for_missing(
     uint64_t* members, double* out,
 ) except -1 nogil:
     """Add the votes for the rows of node v whose value is missing there, and take them out."""
+    cdef vector[Part] leaves
     cdef vector[double] shares
+    cdef Part leaf
     cdef int64_t w, i, c, p, best
     cdef uint64_t rows
-    cdef double part
+    cdef double part, total, sum_of_parts
+    cdef const double* weights
     for w in range(block.words):
         rows = members[w] & block.missing[trees.feature[v] * block.words + w]
         members[w] ^= rows
@@ -235,9 +249,16 @@ cdef int vote_for_missing(
             i = (w << 6) + countr_zero(rows)
             rows &= rows - 1
             shares.assign(C, 0.0)
-            class_shares(block, i, trees, root, v, C, histogram, shares.data())
-            best = 0
-            for c in range(1, C):
+            sum_of_parts, best = 0.0, 0
+            reach_leaves(block, i, trees, root, v, &leaves)
+            for leaf in leaves:
+                weights = histogram + (leaf.node - root) * C
+                total = sum_of(weights, C)
+                for c in range(C):
+                    shares[c] += leaf.part * weights[c] / total
+                sum_of_parts += leaf.part
+            for c in range(C):
+                shares[c] /= sum_of_parts
                 if shares[c] > shares[best] or (last_wins and shares[c] == shares[best]):
                     best = c
             for c in range(C):
@@ -249,53 +270,45 @@ cdef int vote_for_missing(
     return 0
 
 
-cdef int class_shares(
-    const Block* block, int64_t i, const Trees* trees, int64_t root, int64_t v, int64_t C,
-    const double* histogram, double* shares,
+cdef int reach_leaves(
+    const Block* block, int64_t i, const Trees* trees, int64_t root, int64_t v,
+    vector[Part]* leaves,
 ) except -1 nogil:
-    """Give the class probabilities of a row that takes all branches where a value is missing."""
-    cdef double sum_of_parts = 0.0, total, x
+    """List the leaves that parts of row i reach from node v.
+
+    Where its value is missing, a row takes all branches that have rows.
+    """
     cdef vector[Part] agenda
     cdef Part here
-    cdef int64_t c
-    cdef const double* weights
+    cdef int64_t f, first, child
+    cdef double x, part, weight
+    leaves.clear()
     here.node, here.part = v, 1.0
     agenda.push_back(here)
     while not agenda.empty():
         here = agenda.back()
         agenda.pop_back()
-        if trees.feature[here.node] < 0:
-            weights, total = histogram + (here.node - root) * C, 0.0
-            for c in range(C):
-                total += weights[c]
-            for c in range(C):
-                shares[c] += here.part * weights[c] / total
-            sum_of_parts += here.part
+        f = trees.feature[here.node]
+        if f < 0:
+            leaves.push_back(here)
             continue
-        x = block.X[trees.feature[here.node] * block.n + i]
-        push_branches(&agenda, trees, root, here, x)
-    for c in range(C):
-        shares[c] /= sum_of_parts
-    return 0
-
-
-cdef int push_branches(
-    vector[Part]* agenda, const Trees* trees, int64_t root, Part here, double x
-) except -1 nogil:
-    """Put the child that a value leads to on the agenda; all children where it is missing."""
-    cdef int64_t first = root + trees.first[here.node], child
-    cdef double part = here.part, weight = trees.weight[here.node]
-    if not isnan(x):
+        if f < block.n_features:
+            x = block.X[f * block.n + i]
+        else:
+            x = (ones_of(block, f)[i >> 6] >> (i & 63)) & 1
+        first = root + trees.first[here.node]
+        if isnan(x):
+            part, weight = here.part, trees.weight[here.node]
+            for child in range(first, first + trees.width[here.node]):
+                if trees.weight[child] > 0:
+                    here.node, here.part = child, part * trees.weight[child] / weight
+                    agenda.push_back(here)
+            continue
         if trees.width[here.node] == 2:
             here.node = first + (x > trees.threshold[here.node])
         else:
             here.node = first + <int64_t>x
         agenda.push_back(here)
-        return 0
-    for child in range(first, first + trees.width[here.node]):
-        if trees.weight[child] > 0:
-            here.node, here.part = child, part * trees.weight[child] / weight
-            agenda.push_back(here)
     return 0
 
 
@@ -325,14 +338,11 @@ def predict_links(RowBlock rows, nodes, links, uint64_t[:, ::1] decisions, int64
     cdef const int64_t[::1] node_start = nodes[0]
     cdef const double[::1] share = nodes[6]
     cdef Trees trees
-    cdef const Block* block = &rows.block
-    cdef int64_t n = block.n, words = block.words, m = rows.n_features, most = 1, k, v, w, f, root
-    cdef uint64_t ones
+    cdef Block block = rows.block
+    cdef int64_t n = block.n, words = block.words, most = 1, k, v, w, f, root
     cdef uint64_t* here
-    cdef uint64_t* first
-    cdef const uint64_t* of_label
+    cdef double* sums = NULL
     cdef vector[uint64_t] members, decided
-    cdef double part
     if n == 0 or tree.shape[0] == 0:
         return
     trees = trees_of(nodes)
@@ -340,86 +350,62 @@ def predict_links(RowBlock rows, nodes, links, uint64_t[:, ::1] decisions, int64
         for k in range(tree.shape[0]):
             most = max(most, node_start[tree[k] + 1] - node_start[tree[k]])
         members.resize(most * words)
+        block.stride = decisions.shape[1]
         for k in range(tree.shape[0]):
             root = node_start[tree[k]]
+            block.labels = &decisions[base[k], at]
+            if out.shape[0] > 0:
+                sums = &out[label[k], 0]
             set_all(members.data(), n)
             decided.assign(words, 0)
             for v in range(root, node_start[tree[k] + 1]):
                 here, f = members.data() + (v - root) * words, trees.feature[v]
-                if f >= m:
-                    first = members.data() + trees.first[v] * words
-                    of_label = &decisions[base[k] + f - m, at]
-                    for w in range(words):
-                        ones = here[w] & of_label[w]
-                        first[w] = here[w] ^ ones
-                        first[words + w] = ones
-                elif f >= 0:
-                    if block.missing != NULL:
+                if f >= 0:
+                    if block.missing != NULL and f < block.n_features:
                         decide_missing(
-                            block, m, &trees, &share[0], root, v, here, decisions, at, base[k],
-                            decided.data(), votes, &out[label[k], 0] if out.shape[0] else NULL,
+                            &block, &trees, &share[0], root, v, here, decided.data(), votes, sums
                         )
-                    partition_rows(block, &trees, v, members.data(), root)
+                    partition_rows(&block, &trees, v, members.data(), root)
                 else:
                     for w in range(words if share[v] >= 0.5 else 0):
                         decided[w] |= here[w]
-                    if out.shape[0] > 0:
-                        part = share[v]
-                        if votes:
-                            part = part >= 0.5
-                        add_to_rows(here, n, part, &out[label[k], 0])
+                    if sums != NULL:
+                        add_to_rows(here, n, decision(share[v], votes), sums)
             for w in range(words):
                 decisions[base[k] + label[k], at + w] = decided[w]
 
 
+cdef inline double decision(double share, bint votes) noexcept nogil:
+    """Return the probability of presence, or whether that is the vote."""
+    return <double>(share >= 0.5) if votes else share
+
+
 cdef int decide_missing(
-    const Block* block, int64_t m, const Trees* trees, const double* share, int64_t root,
-    int64_t v, uint64_t* members, uint64_t[:, ::1] decisions, int64_t at, int64_t base,
-    uint64_t* decided, bint votes, double* out,
+    const Block* block, const Trees* trees, const double* share, int64_t root, int64_t v,
+    uint64_t* members, uint64_t* decided, bint votes, double* sums,
 ) except -1 nogil:
     """Decide about the rows of node v whose value is missing there, and take them out."""
+    cdef vector[Part] leaves
+    cdef Part leaf
     cdef int64_t w, i
     cdef uint64_t rows
-    cdef double part
+    cdef double total, parts
     for w in range(block.words):
         rows = members[w] & block.missing[trees.feature[v] * block.words + w]
         members[w] ^= rows
         while rows != 0:
             i = (w << 6) + countr_zero(rows)
-            part = share_with_missing(block, m, i, trees, share, root, v, decisions, at, base)
-            if part >= 0.5:
+            total = parts = 0.0
+            reach_leaves(block, i, trees, root, v, &leaves)
+            for leaf in leaves:
+                total += leaf.part * share[leaf.node]
+                parts += leaf.part
+            if total / parts >= 0.5:
                 decided[w] |= rows & (~rows + 1)
-            if out != NULL:
-                out[i] += <double>(part >= 0.5) if votes else part
+            if sums != NULL:
+                sums[i] += decision(total / parts, votes)
             rows &= rows - 1
     return 0
-
-
-cdef double share_with_missing(
-    const Block* block, int64_t m, int64_t i, const Trees* trees, const double* share,
-    int64_t root, int64_t v, uint64_t[:, ::1] decisions, int64_t at, int64_t base,
-) except? -1 nogil:
-    """Send a row from node v down all branches where its value is missing, part by part."""
-    cdef double sum_of_shares = 0.0, sum_of_parts = 0.0, x
-    cdef vector[Part] agenda
-    cdef Part here
-    cdef int64_t f, row = (at << 6) + i
-    here.node, here.part = v, 1.0
-    agenda.push_back(here)
-    while not agenda.empty():
-        here = agenda.back()
-        agenda.pop_back()
-        f = trees.feature[here.node]
-        if f < 0:
-            sum_of_shares += here.part * share[here.node]
-            sum_of_parts += here.part
-            continue
-        if f < m:
-            x = block.X[f * block.n + i]
-        else:
-            x = (decisions[base + f - m, row >> 6] >> (row & 63)) & 1
-        push_branches(&agenda, trees, root, here, x)
-    return sum_of_shares / sum_of_parts
 
 
 def stack_rows(data, const int64_t[::1] rows, const int64_t[::1] link_start,

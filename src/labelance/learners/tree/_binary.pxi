@@ -14,11 +14,11 @@ cdef enum:
 
 cdef int grow_binary(Grower g) except -1 nogil:
     """Grow the tree of a problem; its entries are the rows of its leaves."""
-    cdef int64_t size = 1, done = 0, depth = 0, top, v, low, here, k, n, best, f, m, large, small
-    cdef int64_t i, words = (g.n + 63) >> 6, stride = 1 + g.C
+    cdef int64_t size = 1, done = 0, depth = 0, top, v, low, here, k, n, best, f, m, usual, b, i
+    cdef int64_t words = (g.n + 63) >> 6, stride = 1 + g.C
     cdef int64_t least = <int64_t>ceil(g.options.min_samples_leaf - EPS)
-    cdef int64_t usual
-    cdef bint large_open, small_open
+    cdef int64_t[2] child
+    cdef bint[2] is_open
     # Every leaf has at least one row.
     make_nodes(g, 1, g.n)
     make_binary_room(g, words, stride)
@@ -41,30 +41,22 @@ cdef int grow_binary(Grower g) except -1 nogil:
         f = g.counts[(low + best) * stride]
         g.nodes[v].feature, g.nodes[v].first, g.nodes[v].width = f, size, 2
         usual = size + g.X.implicit[f]
-        m = split_node(g, v, here, words, usual, &large, &small)
-        large_open = set_leaf(g, large, 0, n - m)
-        small_open = set_leaf(g, small, 0, m)
-        if large_open or small_open:
+        m = split_node(g, v, here, words, usual, &child[0], &child[1])
+        is_open[0], is_open[1] = set_leaf(g, child[0], 0, n - m), set_leaf(g, child[1], 0, m)
+        if is_open[0] or is_open[1]:
             count_smaller(g, low, here + words, words, m, k)
-        if large_open:
-            g.waiting[depth].node, g.waiting[depth].low = large, top
-            depth += 1
-            top = push_child(g, top, k, False, n - m, least)
-        else:
-            g.nodes[large].start = done
-            done += list_bits(g.members.data() + here, words, g.row.data() + done)
-            g.nodes[large].stop = done
-        if small_open:
-            if depth * words != here + words:
-                for i in range(words):
-                    g.members[here + i] = g.members[here + words + i]
-            g.waiting[depth].node, g.waiting[depth].low = small, top
-            depth += 1
-            top = push_child(g, top, k, True, m, least)
-        else:
-            g.nodes[small].start = done
-            done += list_bits(g.members.data() + here + words, words, g.row.data() + done)
-            g.nodes[small].stop = done
+        for b in range(2):  # the larger child, then the smaller
+            if is_open[b]:
+                for i in range(words if depth * words != here else 0):
+                    g.members[depth * words + i] = g.members[here + i]
+                g.waiting[depth].node, g.waiting[depth].low = child[b], top
+                depth += 1
+                top = push_child(g, top, k, b, m if b else n - m, least)
+            else:
+                g.nodes[child[b]].start = done
+                done += list_bits(g.members.data() + here, words, g.row.data() + done)
+                g.nodes[child[b]].stop = done
+            here += words
         size += 2
     return 0
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from math import log
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -33,23 +34,27 @@ from labelance._validation._arguments import read_weights
 from labelance._validation._features import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._data import (
-    TreeData,
-    categories_of_features,
-    count_categories,
-    nominal_columns,
-    prepare_data,
-)
-from labelance.learners.tree._export import apply_tree, feature_importances, tree_depth, tree_text
-from labelance.learners.tree._growing import grow_and_prune
-from labelance.learners.tree._options import LN2, C45Options, make_options
-from labelance.learners.tree._problems import (
     CellIndex,
     Problems,
+    TreeData,
+    categories_of_features,
     check_problems,
     class_problems,
+    count_categories,
     index_cells,
+    nominal_columns,
+    offsets,
+    prepare_data,
 )
-from labelance.learners.tree._tree import LEAF, Forest, PackedTrees
+from labelance.learners.tree._growing import grow_and_prune
+from labelance.learners.tree._tree import (
+    LEAF,
+    Forest,
+    apply_tree,
+    feature_importances,
+    tree_depth,
+    tree_text,
+)
 
 _FEW_CLASSES = 16  # up to this many, counting every class of every feature pays
 _MOST_BITS = 1 << 29  # of a set of rows for every feature: 64 MB
@@ -192,11 +197,9 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
         X, y = self._open(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        nominal = nominal_columns(
-            self.categorical_features,
-            X.shape[1],
-            getattr(self, "feature_names_in_", None),
-        )
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(names)
+        nominal = nominal_columns(self.categorical_features, X.shape[1], names)
         categories = categories_of_features(X, nominal, self.n_categories, self._schema)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, caller="C45Classifier")
@@ -362,10 +365,20 @@ def _balancing_weights(y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[
     return np.divide(weight.sum(), n_classes * heavy, out=np.zeros(len(y)), where=heavy > 0)
 
 
+class C45Options(NamedTuple):
+    """Parameters of :class:`C45Classifier` as compiled code takes them."""
+
+    min_samples_leaf: float = 2
+    confidence: float = 0.25
+    mdl_correction: bool = True
+    collapse: bool = True
+    prune: bool = True
+    subtree_raising: bool = True
+
+
 def options_of(estimator: C45Classifier) -> C45Options:
-    """Return the parameters of a classifier as compiled code takes them."""
-    names = (name for name in C45Options._fields if name != "z")
-    return make_options(**{name: getattr(estimator, name) for name in names})
+    """Return the parameters of a classifier that compiled code takes."""
+    return C45Options(*(getattr(estimator, name) for name in C45Options._fields))
 
 
 def fit_many(
@@ -418,6 +431,8 @@ def fit_many(
     array([[0., 1.],
            [1., 0.]])
     """
+    chosen = C45Options(**options)
+    C45Classifier(**chosen._asdict())._validate_params()
     if not isinstance(X, TreeData):
         check_structure(X, "X")
         X = check_array(X, **_NUMBERS)
@@ -431,7 +446,7 @@ def fit_many(
             raise InputError(
                 "The weights of fit_many must be positive", "Some weights are 0 or less"
             )
-    return grow_forest(X, problems, make_options(**options), weight=weight, n_jobs=n_jobs)
+    return grow_forest(X, problems, chosen, weight=weight, n_jobs=n_jobs)
 
 
 def grow_forest(
@@ -452,7 +467,7 @@ def grow_forest(
             )
             for a, b in pairwise(edges)
         )
-    return Forest.of(data, problems, blocks)
+    return blocks[0] if len(blocks) == 1 else Forest.join(blocks)
 
 
 def _block_edges(data: TreeData, problems: Problems, n_jobs: int) -> list[int]:
@@ -471,26 +486,17 @@ def _grow_block(
     complete: bool,
     options: C45Options,
     progress: Progress,
-) -> PackedTrees:
+) -> Forest:
     """Grow trees in the way that suits the data, and prune them: all ways give the same trees."""
-    logs = _log_table(data, problems)
+    n = np.arange(problems.sizes(data.n_rows).max(initial=0) + 1, dtype=np.float64)
+    logs = xlogy(n, n) / log(2)
+    # What a choice of 0, 1, 2, … cuts takes from n times the gain: its log2.
+    prices = logs / np.maximum(n, 1) if options.mdl_correction else np.zeros(len(n))
     by_counting, few = complete and weight is None, problems.n_classes.max() <= _FEW_CLASSES
     in_bits = by_counting and few and data.binary and len(logs) * data.n_features <= _MOST_BITS
     weight = np.ones(data.n_rows) if weight is None and not complete else weight
-    packed = grow_and_prune(
-        data, problems, index, weight, options, logs, _prices(logs, options), complete, in_bits
+    sizes, *arrays = grow_and_prune(
+        data, problems, index, weight, options, logs, prices, complete, in_bits
     )
     progress.advance(len(problems))
-    return PackedTrees(*packed)
-
-
-def _log_table(data: TreeData, problems: Problems) -> NDArray[np.float64]:
-    """Return n log2 n for every number of rows that a problem may have."""
-    n = np.arange(problems.sizes(data.n_rows).max(initial=0) + 1, dtype=np.float64)
-    return xlogy(n, n) / LN2
-
-
-def _prices(log_table: NDArray[np.float64], options: C45Options) -> NDArray[np.float64]:
-    """Return what a choice of 0, 1, 2, … cuts takes from n times the gain: its log2."""
-    numbers = np.arange(len(log_table))
-    return log_table / np.maximum(numbers, 1) if options.mdl_correction else np.zeros(len(numbers))
+    return Forest(data.n_categories, problems.n_classes, offsets(sizes), *arrays)

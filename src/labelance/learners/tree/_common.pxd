@@ -143,9 +143,22 @@ cdef inline int64_t least_rows(int64_t n, int64_t C, double min_samples_leaf) no
     return max(<int64_t>ceil(min_side_weight(n, C, min_samples_leaf) - EPS), 1)
 
 
-cdef inline bint must_be_leaf(double weight, double largest, double min_samples_leaf) noexcept nogil:
-    """Return whether a node is too light or too pure to be split on any feature."""
-    return 2 * min_samples_leaf - weight > EPS or fabs(weight - largest) < EPS
+cdef inline double sum_of(const double* weights, int64_t n) noexcept nogil:
+    """Return the sum of ``n`` weights."""
+    cdef double total = 0.0
+    cdef int64_t i
+    for i in range(n):
+        total += weights[i]
+    return total
+
+
+cdef inline double largest_of(const double* weights, int64_t n) noexcept nogil:
+    """Return the largest of ``n`` weights."""
+    cdef double largest = 0.0
+    cdef int64_t i
+    for i in range(n):
+        largest = max(largest, weights[i])
+    return largest
 
 
 cdef inline double _normal_limit(double N, double e, double z) noexcept nogil:
@@ -174,14 +187,11 @@ cdef inline double pessimistic_errors(
     const double* histogram, int64_t C, const Options* options
 ) noexcept nogil:
     """Return the pessimistic errors of a leaf with these class weights."""
-    cdef double total = 0.0, largest = 0.0
-    cdef int64_t c
-    for c in range(C):
-        total += histogram[c]
-        largest = max(largest, histogram[c])
+    cdef double total = sum_of(histogram, C), errors
     if total < EPS:
         return 0.0
-    return total - largest + added_errors(total, total - largest, options)
+    errors = total - largest_of(histogram, C)
+    return errors + added_errors(total, errors, options)
 
 
 cdef inline double gain_of(double W, double K, double before, double kept) noexcept nogil:

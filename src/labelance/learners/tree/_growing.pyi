@@ -3,9 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelance.learners.tree._data import TreeData
-from labelance.learners.tree._options import C45Options
-from labelance.learners.tree._problems import CellIndex, Problems
+from labelance.learners.tree._classes import C45Options
+from labelance.learners.tree._data import CellIndex, Problems, TreeData
 
 def grow_and_prune(
     data: TreeData,

@@ -2,18 +2,19 @@
 """Growing, pruning and packing C4.5 trees: one call for many problems over one X."""
 
 cimport cython
-from libc.math cimport INFINITY, NAN, ceil, log2
+from libc.math cimport INFINITY, NAN, ceil, fabs, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.bit cimport countr_zero
 from libcpp.vector cimport vector
 
 import numpy as np
+from scipy.special import ndtri
 
 from labelance.learners.tree._common cimport (
     ALL_ONES, CLASS_SHIFT, CLOSE_BIT, EPS, LEAF, MISSING, NO_RANK, PRUNE_SLACK, RANK_SHIFT,
     ROW_BITS, SLACK, VALUE_GAP, Matrix, Node, Options, Status, ALIVE, DEAD, UNCOUNTED, VALID,
-    branch_of, cell_rank, count_common, gain_of, least_rows, min_side_weight, must_be_leaf,
-    pessimistic_errors, rank_of, ratio_of, set_matrix, xlogx,
+    branch_of, cell_rank, count_common, gain_of, largest_of, least_rows, min_side_weight,
+    pessimistic_errors, rank_of, ratio_of, set_matrix, sum_of, xlogx,
 )
 
 cdef struct Column:  # the sorted cells of a node in one feature
@@ -83,7 +84,7 @@ cdef class Grower:
     cdef vector[int64_t] place_of
     cdef vector[double] gains
     # Pruning.
-    cdef vector[int64_t] next_row, moved, leaf_of, stack, walk
+    cdef vector[int64_t] next_row, moved, leaf_of, stack, walk, below
     cdef vector[double] as_leaf, estimate, extra
     cdef vector[uint8_t] touched
     cdef vector[Branch] branches_to_go
@@ -134,9 +135,10 @@ def grow_and_prune(data, problems, index, weight, options, log_table, price, bin
     cdef int64_t p, most = logs.shape[0] - 1, C = 0
     set_matrix(&g.X, data)
     (
-        g.options.min_samples_leaf, g.options.confidence, g.options.z, g.options.mdl_correction,
+        g.options.min_samples_leaf, g.options.confidence, g.options.mdl_correction,
         g.options.collapse, g.options.prune, g.options.subtree_raising,
     ) = options
+    g.options.z = ndtri(1 - options.confidence)
     g.all_rows, g.complete, g.weighted = problems.all_rows, complete, weight is not None
     g.nominal = g.weighted or data.n_categories.any()
     g.log_table, g.price = &logs[0], &prices[0]
@@ -158,22 +160,25 @@ def grow_and_prune(data, problems, index, weight, options, log_table, price, bin
             g.trees_before += g.nodes.size()
             finish(g)
     return (
-        integers(g.sizes), small_integers(g.feature), numbers(g.threshold),
-        small_integers(g.first_child), small_integers(g.n_children), numbers(g.node_weight),
-        numbers(g.class_weights),
+        as_array(g.sizes.data(), g.sizes.size()),
+        as_array(g.feature.data(), g.feature.size()),
+        as_array(g.threshold.data(), g.threshold.size()),
+        as_array(g.first_child.data(), g.first_child.size()),
+        as_array(g.n_children.data(), g.n_children.size()),
+        as_array(g.node_weight.data(), g.node_weight.size()),
+        as_array(g.class_weights.data(), g.class_weights.size()),
     )
 
 
-cdef integers(vector[int64_t]& values):
-    return np.asarray(<int64_t[:values.size()]>values.data()).copy() if values.size() else np.empty(0, np.int64)
+ctypedef fused number:
+    int32_t
+    int64_t
+    double
 
 
-cdef small_integers(vector[int32_t]& values):
-    return np.asarray(<int32_t[:values.size()]>values.data()).copy() if values.size() else np.empty(0, np.int32)
-
-
-cdef numbers(vector[double]& values):
-    return np.asarray(<double[:values.size()]>values.data()).copy() if values.size() else np.empty(0)
+cdef as_array(number* values, int64_t n):
+    """Return a copy as an array."""
+    return np.asarray(<number[:n]>values).copy()
 
 
 cdef int make_buffers(Grower g, int64_t n, int64_t C, int64_t widest) except -1 nogil:
@@ -236,6 +241,7 @@ cdef int finish(Grower g) except -1 nogil:
         g.estimate.resize(n_nodes)
         g.stack.resize(2 * n_nodes + 1)
         g.walk.resize(n_nodes + 1)
+        g.below.resize(n_nodes)
     if g.options.collapse:
         collapse(g)
     if g.options.prune and g.nodes[0].feature != LEAF:

@@ -15,19 +15,14 @@ cdef enum:
 
 cdef void collapse(Grower g) noexcept nogil:
     """Make leaves, from the top, of nodes whose subtrees make no fewer training errors."""
-    cdef double total, largest, errors
-    cdef int64_t v, c, b, n_nodes = g.nodes.size()
-    cdef Node* node
+    cdef int64_t v, n_nodes = g.nodes.size()
+    cdef const double* classes
+    cdef const Node* node
     for v in range(n_nodes - 1, -1, -1):
-        total, largest, errors = 0.0, 0.0, 0.0
-        node = &g.nodes[v]
-        for c in range(v * g.C, (v + 1) * g.C):
-            total += g.histogram[c]
-            largest = max(largest, g.histogram[c])
-        for b in range(node.width):
-            errors += g.estimate[node.first + b]
-        g.as_leaf[v] = total - largest
-        g.estimate[v] = g.as_leaf[v] if node.feature == LEAF else errors
+        node, classes = &g.nodes[v], g.histogram.data() + v * g.C
+        g.estimate[v] = g.as_leaf[v] = sum_of(classes, g.C) - largest_of(classes, g.C)
+        if node.feature != LEAF:
+            g.estimate[v] = sum_of(g.estimate.data() + node.first, node.width)
     for v in range(n_nodes):
         # Nodes under a new leaf are out of reach, so it does not matter what becomes of them.
         if g.estimate[v] >= g.as_leaf[v] - SLACK:
@@ -36,7 +31,7 @@ cdef void collapse(Grower g) noexcept nogil:
 
 cdef int prune(Grower g) except -1 nogil:
     """Prune a tree in place, children before parents."""
-    cdef int64_t top = 1, used = g.n_entries, count = 0, v, child, b, heaviest, last
+    cdef int64_t top = 1, used = g.n_entries, count = 0, v, child, heaviest, last
     cdef int64_t n_nodes = g.nodes.size()
     cdef double leaf, tree, branch
     cdef Node* node
@@ -64,9 +59,8 @@ cdef int prune(Grower g) except -1 nogil:
         g.estimate[v] = leaf
         if node.feature == LEAF:
             continue
-        tree, branch, heaviest = 0.0, INFINITY, heaviest_child(g, v)
-        for b in range(node.width):
-            tree += g.estimate[node.first + b]
+        tree = sum_of(g.estimate.data() + node.first, node.width)
+        branch, heaviest = INFINITY, heaviest_child(g, v)
         if g.options.subtree_raising:
             if g.complete:
                 count = list_siblings(g, v, heaviest)
@@ -96,43 +90,44 @@ cdef int prune(Grower g) except -1 nogil:
 
 cdef int64_t heaviest_child(Grower g, int64_t v) noexcept nogil:
     """Return the child with the largest weight, the last of equals."""
-    cdef int64_t heaviest = g.nodes[v].first, child, c
-    cdef int64_t last = heaviest + g.nodes[v].width
+    cdef int64_t heaviest = g.nodes[v].first, child, last = heaviest + g.nodes[v].width
     cdef double weight = 0.0, total
     for child in range(g.nodes[v].first, last):
-        total = 0.0
-        for c in range(child * g.C, (child + 1) * g.C):
-            total += g.histogram[c]
+        total = sum_of(g.histogram.data() + child * g.C, g.C)
         if weight - total < EPS:
             heaviest, weight = child, total
     return heaviest
 
 
-cdef int64_t push_branches(Grower g, const Node* node, int64_t top, int64_t left_out) noexcept nogil:
-    """Put the children of a node on the ``walk`` through a subtree; return its new top."""
-    cdef int64_t child
-    for child in range(node.first, node.first + node.width):
-        g.walk[top] = child
-        top += child != left_out
-    return top
-
-
-cdef void link_rows(Grower g) noexcept nogil:
-    """Make a linked list of the rows of every leaf."""
-    cdef int64_t top = 1, v, e, start, stop
-    cdef Node* node
-    g.walk[0] = 0
+cdef int64_t list_leaves(Grower g, int64_t v, int64_t left_out) noexcept nogil:
+    """List the leaves ``below`` node v, but not those of one child; return how many there are."""
+    cdef int64_t top = 1, count = 0, child
+    cdef const Node* node
+    g.walk[0] = v
     while top > 0:
         top -= 1
         v = g.walk[top]
         node = &g.nodes[v]
-        if node.feature != LEAF:
-            top = push_branches(g, node, top, -1)
+        if node.feature == LEAF:
+            g.below[count] = v
+            count += 1
             continue
-        start, stop = node.start, node.stop
-        node.start = node.stop = NO_ROW
+        for child in range(node.first, node.first + node.width):
+            g.walk[top] = child
+            top += child != left_out
+    return count
+
+
+cdef void link_rows(Grower g) noexcept nogil:
+    """Make a linked list of the rows of every leaf."""
+    cdef int64_t k, e, start, stop
+    cdef Node* leaf
+    for k in range(list_leaves(g, 0, -1)):
+        leaf = &g.nodes[g.below[k]]
+        start, stop = leaf.start, leaf.stop
+        leaf.start = leaf.stop = NO_ROW
         for e in range(start, stop):
-            append_row(g, v, g.row[e])
+            append_row(g, g.below[k], g.row[e])
             g.row_weight[g.row[e]] = g.part[e] if g.weighted else 1.0
 
 
@@ -149,35 +144,24 @@ cdef void append_row(Grower g, int64_t leaf, int64_t row) noexcept nogil:
 
 cdef void merge_leaves(Grower g, int64_t v) noexcept nogil:
     """Give node v, about to become a leaf, the rows of all leaves below it."""
-    cdef int64_t head = NO_ROW, tail = NO_ROW, top = 1
-    cdef const Node* node
-    g.walk[0] = v
-    while top > 0:
-        top -= 1
-        node = &g.nodes[g.walk[top]]
-        if node.feature != LEAF:
-            top = push_branches(g, node, top, -1)
-        elif node.start != NO_ROW:
+    cdef int64_t head = NO_ROW, tail = NO_ROW, k
+    cdef const Node* leaf
+    for k in range(list_leaves(g, v, -1)):
+        leaf = &g.nodes[g.below[k]]
+        if leaf.start != NO_ROW:
             if head == NO_ROW:
-                head = node.start
+                head = leaf.start
             else:
-                g.next_row[tail] = node.start
-            tail = node.stop
+                g.next_row[tail] = leaf.start
+            tail = leaf.stop
     g.nodes[v].start, g.nodes[v].stop = head, tail
 
 
 cdef int64_t list_siblings(Grower g, int64_t v, int64_t heaviest) noexcept nogil:
     """List the rows of all children of node v but the heaviest as ``moved``; return how many."""
-    cdef int64_t count = 0, top = 1, i
-    cdef const Node* node
-    g.walk[0] = v
-    while top > 0:
-        top -= 1
-        node = &g.nodes[g.walk[top]]
-        if node.feature != LEAF:
-            top = push_branches(g, node, top, heaviest)
-            continue
-        i = node.start
+    cdef int64_t count = 0, k, i
+    for k in range(list_leaves(g, v, heaviest)):
+        i = g.nodes[g.below[k]].start
         while i != NO_ROW:
             g.moved[count] = i
             count += 1
@@ -306,10 +290,9 @@ cdef int pack(Grower g) except -1 nogil:
     while i < size:
         v = g.stack[i]
         node = &g.nodes[v]
-        f, total = node.feature, 0.0
+        f, total = node.feature, sum_of(g.histogram.data() + v * C, C)
         for c in range(v * C, (v + 1) * C):
             g.class_weights.push_back(g.histogram[c])
-            total += g.histogram[c]
         g.node_weight.push_back(total if total >= EPS else 0.0)
         g.feature.push_back(<int32_t>f)
         g.first_child.push_back(0 if f == LEAF else <int32_t>size)

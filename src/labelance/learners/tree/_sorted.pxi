@@ -101,15 +101,12 @@ cdef bint make_leaf(Grower g, int64_t v, int64_t start, int64_t stop) noexcept n
 cdef bint set_leaf(Grower g, int64_t v, int64_t start, int64_t stop) noexcept nogil:
     """Make a node with class weights a leaf over some entries; return whether it may be split."""
     cdef const double* histogram = g.histogram.data() + v * g.C
+    cdef double total = sum_of(histogram, g.C), least = g.options.min_samples_leaf
     cdef Node* node = &g.nodes[v]
-    cdef double total = 0.0, largest = 0.0
-    cdef int64_t c
-    for c in range(g.C):
-        total += histogram[c]
-        largest = max(largest, histogram[c])
     node.feature, node.cut, node.first, node.width = LEAF, 0, 0, 0
     node.start, node.stop = start, stop
-    return not must_be_leaf(total, largest, g.options.min_samples_leaf)
+    # It may not if it is too light or too pure for any feature.
+    return 2 * least - total <= EPS and fabs(total - largest_of(histogram, g.C)) >= EPS
 
 
 cdef int64_t partition(Grower g, int64_t v, const Column* column, int64_t used) noexcept nogil:

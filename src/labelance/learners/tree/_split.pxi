@@ -8,8 +8,15 @@ cdef struct Cells:  # the explicit cells of a node in one feature, in ascending 
     int64_t begin
     int64_t end
     int64_t implicit  # rank or code of the rows without a cell; -1 if there are none
-    int64_t base  # where the values of the feature begin
+    int64_t middle  # where rows without a cell have their place: before the first of higher rank
     int64_t width  # number of categories
+    const double* values  # of all ranks of the feature
+
+
+cdef inline bint far_apart(const Cells* column, int64_t low, int64_t high) noexcept nogil:
+    """Tell whether a cut may lie between two ranks."""
+    # Most close cells of counts are equal.
+    return low != high and column.values[low] + VALUE_GAP < column.values[high]
 
 
 cdef int64_t choose_split(const Candidate* candidates, int64_t n) noexcept nogil:
@@ -82,18 +89,18 @@ cdef void evaluate_counted(
         here = &g.candidates[i]
         f = columns[i].feature
         here.status = DEAD
-        column.begin, column.end, column.width = columns[i].begin, columns[i].end, 0
+        column.begin, column.end = columns[i].begin, columns[i].end
         usual = X.implicit[f] if n > column.end - column.begin else -1
-        column.implicit, column.base = usual, X.level_start[f]
+        column.implicit, column.values = usual, X.levels + X.level_start[f]
         if X.n_categories[f] > 0 or column.end - column.begin < fewest:
             continue
-        if not values_differ(cells, &column, X.levels):
+        if not values_differ(cells, &column):
             continue
         here.status = ALIVE
         if column.end - column.begin < least:
             continue
-        middle = first_above(cells, &column)
-        tries = most_cuts(&column, middle, n, least)
+        middle = column.middle = first_above(cells, &column)
+        tries = most_cuts(&column, n, least)
         count_cells(cells, &column, &ones, &n_close)
         penalty = g.price[max(tries - n_close - 1, 1)]  # of as many cuts as there are at least
         if C == 2:
@@ -103,32 +110,28 @@ cdef void evaluate_counted(
                 )
                 if most - penalty < EPS / 2:  # half of what is asked for: rounding is no matter
                     continue
-            most = score_two_class_cuts(g, cells, &column, middle, least)
+            most = score_two_class_cuts(g, cells, &column, least)
         else:
-            most = score_cuts(g, cells, &column, middle, uncut)
+            most = score_cuts(g, cells, &column, uncut)
         if before + most - penalty < EPS / 2:  # which few columns exceed
             continue
-        place = best_cut(cells, X.levels, score, &column, middle, n, least, before, &gained)
+        place = best_cut(cells, score, &column, n, least, before, &gained)
         if place >= 0:
             if gained - penalty < EPS:
                 continue
             # Rows without a cell have nothing to say that they are close to the cell below them.
-            if g.options.mdl_correction and (
-                n_close > 0 or (usual >= 0 and middle > column.begin)
-            ):
-                tries = count_cuts(cells, X.levels, &column, middle, n, least)
+            if g.options.mdl_correction and (n_close or (usual >= 0 and middle > column.begin)):
+                tries = count_cuts(cells, &column, n, least)
             gained -= g.price[tries]
         if place >= 0 and gained / n >= EPS:
             n_left = place - column.begin if place < middle else n - column.end + place
             n_left = middle - column.begin if place == column.end else n_left
             info = g.log_table[n] + sums[g.sums_start[C] + n_left]
             here.status, here.gain, here.ratio = VALID, gained / n, gained / info
-            ranks_around(cells, &column, middle, place, here)
+            ranks_around(cells, &column, place, here)
 
 
-cdef bint values_differ(
-    const uint64_t* cells, const Cells* column, const double* levels
-) noexcept nogil:
+cdef bint values_differ(const uint64_t* cells, const Cells* column) noexcept nogil:
     """Tell whether a column has values with a gap between them.
 
     It has if the highest is not close to lower ones; else it takes a look at the values.
@@ -139,9 +142,7 @@ cdef bint values_differ(
     if 0 <= usual < lowest:
         lowest = usual
     highest = max(usual, highest)
-    if lowest == highest or not close:
-        return lowest != highest
-    return levels[column.base + lowest] + VALUE_GAP < levels[column.base + highest]
+    return far_apart(column, lowest, highest) if close else lowest != highest
 
 
 cdef void tabulate_sums(
@@ -175,7 +176,7 @@ cdef void tabulate_sums(
 
 
 cdef int64_t first_above(const uint64_t* cells, const Cells* column) noexcept nogil:
-    """Return where rows without a cell have their place: before the first cell of higher rank."""
+    """Return the ``middle`` of a column."""
     cdef int64_t begin = column.begin, end = column.end, usual = column.implicit, middle
     if usual < 0:
         return end
@@ -190,9 +191,9 @@ cdef int64_t first_above(const uint64_t* cells, const Cells* column) noexcept no
     return begin
 
 
-cdef int64_t most_cuts(const Cells* column, int64_t middle, int64_t n, int64_t least) noexcept nogil:
+cdef int64_t most_cuts(const Cells* column, int64_t n, int64_t least) noexcept nogil:
     """Return how many cuts leave enough rows on both sides, if all cells are far apart."""
-    cdef int64_t below = middle - column.begin, above = column.end - middle
+    cdef int64_t below = column.middle - column.begin, above = column.end - column.middle
     cdef int64_t left = n - above
     cdef int64_t tries = max(0, min(below, n - least + 1) - least)
     if column.implicit >= 0:
@@ -230,7 +231,7 @@ cdef double highest_score(
 
 
 cdef double score_two_class_cuts(
-    Grower g, const uint64_t* cells, const Cells* column, int64_t middle, int64_t least
+    Grower g, const uint64_t* cells, const Cells* column, int64_t least
 ) noexcept nogil:
     """Score the cut before each cell: minus the entropy that it leaves, times n.
 
@@ -243,7 +244,7 @@ cdef double score_two_class_cuts(
     cdef const double* of_zeros = g.sums.data()
     cdef const double* of_ones = of_zeros + g.sums_start[1]
     cdef const double* of_all = of_zeros + g.sums_start[2]
-    cdef int64_t first = column.begin, end = column.end, few, t
+    cdef int64_t first = column.begin, middle = column.middle, end = column.end, few, t
     cdef int64_t left, left_ones = 0
     cdef double here, most = -INFINITY
     few = min(least, middle - first)
@@ -276,7 +277,7 @@ cdef double score_two_class_cuts(
 
 
 cdef double score_cuts(
-    Grower g, const uint64_t* cells, const Cells* column, int64_t middle, double uncut
+    Grower g, const uint64_t* cells, const Cells* column, double uncut
 ) noexcept nogil:
     """Do what :func:`score_two_class_cuts` does for any number of classes."""
     cdef double* score = g.score.data()
@@ -285,7 +286,7 @@ cdef double score_cuts(
     cdef const double* of_all = sums + start[g.C]
     cdef const int32_t* y = g.y.data()
     cdef int64_t* place = g.place.data()
-    cdef int64_t begin = column.begin, end = column.end, t, c, left = 0
+    cdef int64_t begin = column.begin, middle = column.middle, end = column.end, t, c, left = 0
     cdef double here, now = uncut, most = -INFINITY
     for c in range(g.C):
         place[c] = start[c]
@@ -315,34 +316,24 @@ cdef double score_cuts(
 
 
 cdef int64_t best_cut(
-    const uint64_t* cells,
-    const double* levels,
-    const double* score,
-    const Cells* column,
-    int64_t middle,
-    int64_t n,
-    int64_t least,
-    double before,
-    double* gained,
+    const uint64_t* cells, const double* score, const Cells* column, int64_t n, int64_t least,
+    double before, double* gained,
 ) noexcept nogil:
     """Return the cell after the best cut, and give n times its gain.
 
     The end stands for rows without a cell; -1 for no cut at all. Only where a cut would be the
     best is it asked whether it lies between cells that are far enough apart.
     """
-    cdef int64_t begin = column.begin, end = column.end, usual = column.implicit
-    cdef const double* values = levels + column.base
-    cdef double margin = EPS * n, best = -before, bar, here
-    cdef int64_t left = 0, place = -1, part, first, last, a, b, t, lower, rank
-    cdef bint apart
-    bar = best + margin
+    cdef int64_t begin = column.begin, middle = column.middle, end = column.end
+    cdef int64_t usual = column.implicit, left = 0, place = -1, part, first, last, a, b, t
+    cdef double margin = EPS * n, best = -before, bar = best + margin, here
     for part in range(2):
         first = begin if part == 0 else middle
         last = middle if part == 0 else end
         if part == 1 and usual >= 0:
             if least <= left <= n - least:
                 here = score[end - begin]
-                if here > bar and values[cell_rank(cells[middle - 1])] + VALUE_GAP < values[usual]:
+                if here > bar and far_apart(column, cell_rank(cells[middle - 1]), usual):
                     best, place, bar = here, end, here + margin
             left = n - (end - middle)
         # Cuts that leave too few rows on one side are not looked at.
@@ -350,60 +341,53 @@ cdef int64_t best_cut(
         b = max(a, min(last, first + n - least + 1 - left))
         for t in range(a, b):
             here = score[t - begin]
-            if here > bar:
-                apart = cells[t] & CLOSE_BIT == 0
-                if not apart:
-                    lower = usual if usual >= 0 and t == middle else cell_rank(cells[t - 1])
-                    rank = cell_rank(cells[t])
-                    if lower != rank:  # most close cells of counts are equal
-                        apart = values[lower] + VALUE_GAP < values[rank]
-                if apart:
-                    best, place, bar = here, t, here + margin
+            if here > bar and (cells[t] & CLOSE_BIT == 0 or may_cut_before(cells, column, t)):
+                best, place, bar = here, t, here + margin
         left += last - first
     gained[0] = before + best
     return place
 
 
+cdef inline bint may_cut_before(
+    const uint64_t* cells, const Cells* column, int64_t t
+) noexcept nogil:
+    """Tell whether cell ``t`` is far enough from the cell, or other rows, below it."""
+    cdef int64_t usual = column.implicit
+    cdef int64_t below = usual if usual >= 0 and t == column.middle else cell_rank(cells[t - 1])
+    return far_apart(column, below, cell_rank(cells[t]))
+
+
 cdef int64_t count_cuts(
-    const uint64_t* cells,
-    const double* levels,
-    const Cells* column,
-    int64_t middle,
-    int64_t n,
-    int64_t least,
+    const uint64_t* cells, const Cells* column, int64_t n, int64_t least
 ) noexcept nogil:
     """Return the number of cuts between cells, or a cell and other rows, that are far apart."""
-    cdef int64_t usual = column.implicit, tries = 0, left = 0
-    cdef int64_t part, first, last, a, b, t, lower, rank
-    cdef const double* values = levels + column.base
+    cdef int64_t middle = column.middle, usual = column.implicit, tries = 0, left = 0
+    cdef int64_t part, first, last, a, b, t
     for part in range(2):
         first = column.begin if part == 0 else middle
         last = middle if part == 0 else column.end
         if part == 1 and usual >= 0:
             if least <= left <= n - least:
-                tries += values[cell_rank(cells[middle - 1])] + VALUE_GAP < values[usual]
+                tries += far_apart(column, cell_rank(cells[middle - 1]), usual)
             left = n - (column.end - middle)
         a = max(first, first + least - left)
         b = max(a, min(last, first + n - least + 1 - left))
         for t in range(a, b):
-            lower = usual if usual >= 0 and t == middle else cell_rank(cells[t - 1])
-            rank = cell_rank(cells[t])
-            if lower != rank:
-                tries += values[lower] + VALUE_GAP < values[rank]
+            tries += may_cut_before(cells, column, t)
         left += last - first
     return tries
 
 
 cdef void ranks_around(
-    const uint64_t* cells, const Cells* column, int64_t middle, int64_t place, Candidate* found
+    const uint64_t* cells, const Cells* column, int64_t place, Candidate* found
 ) noexcept nogil:
     """Note the ranks on both sides of the cut before cell ``place``, see :func:`best_cut`."""
     found.low = found.high = column.implicit
     if place == column.end:
-        found.low = cell_rank(cells[middle - 1])
+        found.low = cell_rank(cells[column.middle - 1])
     else:
         found.high = cell_rank(cells[place])
-        if place != middle:
+        if place != column.middle:
             found.low = cell_rank(cells[place - 1])
 
 
@@ -415,11 +399,9 @@ cdef void average_features(Grower g) noexcept nogil:
 
     If all features have very many categories, all count.
     """
-    cdef double weight = 0.0
+    cdef double weight = sum_of(g.histogram.data(), g.C)
     cdef bint any_few = False
-    cdef int64_t c, f
-    for c in range(g.C):
-        weight += g.histogram[c]
+    cdef int64_t f
     for f in range(g.X.n_features):
         g.averaged[f] = g.X.n_categories[f] == 0 or 0.3 * weight - g.X.n_categories[f] > EPS
         any_few = any_few or g.averaged[f]
@@ -435,19 +417,17 @@ cdef void evaluate_others(
     A nominal feature has a single split, into all categories; a numeric one may have missing
     values.
     """
-    cdef double weight = 0.0
+    cdef double weight = sum_of(classes, g.C)
     cdef Cells column
     cdef Candidate* here
     cdef int64_t i, f
-    for i in range(g.C):
-        weight += classes[i]
     for i in range(n_columns):
         f, here = columns[i].feature, &g.candidates[i]
         if not g.weighted and g.X.n_categories[f] == 0:
             continue
         column.begin, column.end = columns[i].begin, columns[i].end
         column.implicit = g.X.implicit[f] if n > column.end - column.begin else -1
-        column.base, column.width = g.X.level_start[f], g.X.n_categories[f]
+        column.values, column.width = g.X.levels + g.X.level_start[f], g.X.n_categories[f]
         if column.width == 0:
             weighted_split(g, classes, &column, weight, here)
             continue
@@ -532,7 +512,6 @@ cdef void scan_weighted(Grower g, const Cells* column, double W, Candidate* foun
     cdef int64_t c, a, b, rank, tries = 0, low = 0, high = 0, lowest = -1, last = -1
     cdef int64_t t = column.begin
     cdef const uint64_t* cells = g.cells.data()
-    cdef const double* values = g.X.levels + column.base
     cdef const double* weight = g.row_weight.data()
     cdef const double* known = g.known.data()
     cdef const double* usual = g.branches.data()
@@ -554,7 +533,7 @@ cdef void scan_weighted(Grower g, const Cells* column, double W, Candidate* foun
         rank = implicit if together else cell_rank(cells[t])
         if (
             last >= 0
-            and values[last] + VALUE_GAP < values[rank]
+            and far_apart(column, last, rank)
             and least - weight_left < EPS
             and least - (K - weight_left) < EPS
         ):
@@ -581,7 +560,7 @@ cdef void scan_weighted(Grower g, const Cells* column, double W, Candidate* foun
     # Below here rows between two values may go, so only the range of all says what is dead.
     found.status, found.ratio = DEAD, 0.0
     found.gain, found.low, found.high = best, low, high
-    if last >= 0 and values[lowest] + VALUE_GAP < values[last]:
+    if last >= 0 and far_apart(column, lowest, last):
         found.status = VALID if tries > 0 and best >= EPS else ALIVE
     if found.status == VALID:
         found.ratio = ratio_of(best, W, K, -xlogx(best_left) - xlogx(K - best_left))

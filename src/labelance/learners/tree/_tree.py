@@ -1,21 +1,22 @@
-"""Fitted trees: grown ones are pruned and packed into flat arrays, which then predict."""
+"""Fitted trees in flat arrays: what they predict, and what can be read off a single one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
+from scipy.special import xlogy
 
 from labelance._arrays._containers import to_dense
 from labelance._arrays._open import take_columns
 from labelance._progress import loop
 from labelance.learners.tree._asking import RowBlock, sum_votes
-from labelance.learners.tree._data import TreeData, offsets
-from labelance.learners.tree._problems import Problems
+from labelance.learners.tree._data import offsets
 
 LEAF = -1
 _CELLS_PER_BLOCK = 1 << 21  # of X, laid out densely while its rows are predicted: 16 MB
@@ -58,10 +59,14 @@ class Forest:
     histogram: NDArray[np.float64]
 
     @classmethod
-    def of(cls, data: TreeData, problems: Problems, blocks: list[PackedTrees]) -> Forest:
-        """Concatenate the trees of several blocks of problems."""
-        sizes, *arrays = (np.concatenate(parts) for parts in zip(*blocks))
-        return cls(data.n_categories, problems.n_classes, offsets(sizes), *arrays)
+    def join(cls, forests: Sequence[Forest]) -> Forest:
+        """Put forests over the same features together."""
+        parts = {field.name for field in fields(cls)} - {"n_categories", "node_start"}
+        return cls(
+            n_categories=forests[0].n_categories,
+            node_start=offsets(np.concatenate([forest.sizes for forest in forests])),
+            **{name: np.concatenate([getattr(f, name) for f in forests]) for name in parts},
+        )
 
     def __len__(self) -> int:
         return len(self.n_classes)
@@ -112,12 +117,7 @@ class Forest:
         ndarray of shape (n, slots)
             Column ``slot_start[t] + c`` is class c of tree t.
         """
-        slots = int(self.slot_start[-1])
-        everything = csr_array(
-            (np.ones(slots), np.arange(slots), np.arange(slots + 1)),
-            shape=(slots, slots),
-        )
-        return self.aggregate(X, everything, n_jobs=n_jobs)
+        return self.aggregate(X, eye_array(self.slot_start[-1], format="csr"), n_jobs=n_jobs)
 
     def aggregate(
         self,
@@ -154,7 +154,8 @@ class Forest:
         per_node, per_slot = _sparse(soft), _sparse(votes)
         winner = self._winners(ties) if hard else np.empty(0, dtype=np.int64)
         used = np.unique(self.feature[self.feature != LEAF])
-        trees = self._compact(used)
+        classes = self.histogram, self.histogram_start, self.slot_start
+        trees = (*self.compact_nodes(used), *classes)
         X = take_columns(X, used)
         out = np.empty((X.shape[0], votes.shape[1]))
 
@@ -177,20 +178,11 @@ class Forest:
                 )
         return out
 
-    def _compact(self, used: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
-        """Return the trees as compiled code takes them, over the used features only."""
+    def compact_nodes(self, used: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """Return the nodes as compiled code takes them, over the used features only."""
         feature = np.where(self.feature == LEAF, LEAF, np.searchsorted(used, self.feature))
-        return (
-            self.node_start,
-            feature.astype(np.int32),
-            self.threshold,
-            self.first,
-            self.width,
-            self.weight,
-            self.histogram,
-            self.histogram_start,
-            self.slot_start,
-        )
+        feature = feature.astype(np.int32)
+        return self.node_start, feature, self.threshold, self.first, self.width, self.weight
 
     def _soft(self) -> csr_array:
         """Return every node's class probabilities, as (nodes, slots)."""
@@ -245,13 +237,88 @@ def _sparse(votes: csr_array) -> tuple[NDArray[Any], ...]:
     return tuple(values.astype(kind, copy=False) for values, kind in parts)
 
 
-class PackedTrees(NamedTuple):
-    """Pruned trees, one after the other; ``first`` counts from the root of its tree."""
+# What can be read off a forest of one tree.
 
-    sizes: NDArray[np.int64]  # nodes of each tree
-    feature: NDArray[np.int32]  # LEAF at a leaf
-    threshold: NDArray[np.float64]  # numeric split: values up to this one go left
-    first: NDArray[np.int32]  # first child; the others follow it
-    width: NDArray[np.int32]  # number of children
-    weight: NDArray[np.float64]
-    histogram: NDArray[np.float64]  # class weights, node by node
+
+def tree_depth(tree: Forest) -> int:
+    """Return the number of splits on the longest way from the root to a leaf."""
+    depth = np.zeros(len(tree.feature), dtype=np.int64)
+    for v in np.flatnonzero(tree.feature != LEAF):  # parents come before their children
+        depth[tree.first[v] : tree.first[v] + tree.width[v]] = depth[v] + 1
+    return int(depth.max())
+
+
+def feature_importances(tree: Forest) -> NDArray[np.float64]:
+    """Return each feature's share of the entropy that the tree's splits take away."""
+    C = int(tree.n_classes[0])
+    shares = tree.histogram.reshape(-1, C)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    entropy = -tree.weight * xlogy(shares, shares).sum(axis=1)
+    inner = np.flatnonzero(tree.feature != LEAF)
+    total = np.zeros(len(tree.n_categories))
+    if len(inner):
+        # Breadth first, the children of all inner nodes follow one another after the root.
+        taken = entropy[inner] - np.add.reduceat(entropy, tree.first[inner])
+        np.add.at(total, tree.feature[inner], taken)
+    return total / total.sum() if total.sum() > 0 else total
+
+
+def apply_tree(tree: Forest, X: Any) -> NDArray[np.int64]:
+    """Return the leaf that each row reaches; missing values take the heaviest branch."""
+    at = np.zeros(X.shape[0], dtype=np.int64)
+    heaviest = np.zeros(len(tree.feature), dtype=np.int64)
+    for split in np.flatnonzero(tree.feature != LEAF):
+        first = tree.first[split]
+        heaviest[split] = np.argmax(tree.weight[first : first + tree.width[split]])
+    while True:
+        rows = np.flatnonzero(tree.feature[at] != LEAF)
+        if len(rows) == 0:
+            return at
+        v = at[rows]
+        f = tree.feature[v]
+        x = np.asarray(X[rows, f], dtype=np.float64).ravel()
+        k = tree.n_categories[f]
+        missing = np.isnan(x) | ((k > 0) & ((x < 0) | (x >= k)))
+        code = np.where(tree.width[v] == 2, x > tree.threshold[v], np.where(missing, 0, x))
+        at[rows] = tree.first[v] + np.where(missing, heaviest[v], code).astype(np.int64)
+
+
+def tree_text(
+    tree: Forest,
+    features: Sequence[str],
+    classes: Sequence[str],
+    words: Mapping[int, Sequence[str]],
+    decimals: int,
+) -> str:
+    """Return the tree as text; a leaf shows its class and (weight/weight of other classes).
+
+    ``words`` are the categories of nominal features; those that are not in it show their codes.
+    """
+
+    def number(value: float) -> str:
+        text = f"{value:.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if decimals else text
+
+    def outcome(v: int) -> str:
+        weights = tree.histogram.reshape(-1, len(classes))[v]
+        best, total = int(np.argmax(weights)), float(tree.weight[v])
+        wrong = number(total - float(weights[best]) if total else 0.0)
+        others = "" if wrong == "0" else f"/{wrong}"
+        return f": {classes[best]} ({number(total)}{others})"
+
+    def condition(v: int, branch: int) -> str:
+        f = int(tree.feature[v])
+        name = features[f]
+        if tree.n_categories[f]:
+            return f"{name} = {words[f][branch] if f in words else branch}"
+        return f"{name} {'>' if branch else '<='} {tree.threshold[v]:.{decimals + 4}g}"
+
+    def lines(v: int, indent: str) -> list[str]:
+        written = []
+        for branch, child in enumerate(range(tree.first[v], tree.first[v] + tree.width[v])):
+            end = outcome(child) if tree.feature[child] == LEAF else ""
+            written.append(indent + condition(v, branch) + end)
+            written += lines(child, indent + "|   ")
+        return written
+
+    return "\n".join(lines(0, "")) or outcome(0)
