@@ -16,6 +16,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
@@ -41,12 +42,7 @@ from labelance._validation._features import Schema
 from labelance.learners._label_weight import LabelWeights, find_label_weights
 from labelance.learners.tree import C45Classifier, Forest, Problems, TreeData, prepare_data
 from labelance.learners.tree._classes import C45Options, grow_forest, options_of
-from labelance.learners.tree._data import (
-    categories_of_features,
-    nominal_columns,
-    offsets,
-    problem_per_label,
-)
+from labelance.learners.tree._data import categories_of_features, offsets, problem_per_label
 from labelance.learners.tree._tree import Ties
 
 Floats = NDArray[np.float64]
@@ -101,11 +97,7 @@ class CloneTrainer:
     label_weight: LabelWeights | None = None  # of problems, one per label
 
     def fit(
-        self,
-        problems: Problems,
-        *,
-        n_jobs: int | None = None,
-        rng: np.random.Generator | None = None,
+        self, problems: Problems, *, n_jobs: int | None = None, rng: Generator | None = None
     ) -> CloneModels:
         """Fit one clone per problem, in parallel; every problem has at least one row.
 
@@ -272,11 +264,7 @@ class TreeTrainer:
     weight: Weights = None
 
     def fit(
-        self,
-        problems: Problems,
-        *,
-        n_jobs: int | None = None,
-        rng: np.random.Generator | None = None,
+        self, problems: Problems, *, n_jobs: int | None = None, rng: Generator | None = None
     ) -> TreeModels:
         """Grow one tree per problem; there is no chance in it."""
         forest = grow_forest(self.data, problems, self.options, weight=self.weight, n_jobs=n_jobs)
@@ -343,8 +331,8 @@ def make_trainer(
     estimator = C45Classifier() if estimator is None else estimator
     if not isinstance(estimator, C45Classifier):
         return CloneTrainer(estimator, rows, False, weight, label_weight)
-    own = nominal_columns(estimator.categorical_features, rows.clean.shape[1], schema.names)
-    counts = categories_of_features(rows.clean, own, estimator.n_categories, schema)
+    nominal, n_categories = estimator.categorical_features, estimator.n_categories
+    counts = categories_of_features(rows.clean, nominal, n_categories, schema.names, schema)
     alike = estimator.class_weight is None and label_weight is None  # weights of all problems
     if type(estimator) is C45Classifier and alike:
         data, names = prepare_data(rows.clean, counts), _string_names(schema)
@@ -403,12 +391,7 @@ class LearnerWithEstimator(WeightedClassifier):
         return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight, own)
 
     def _fit_problems(
-        self,
-        data: Data,
-        X: Any,
-        weight: Weights,
-        split: Reduction,
-        rng: np.random.Generator | None = None,
+        self, data: Data, X: Any, weight: Weights, split: Reduction, rng: Generator | None = None
     ) -> None:
         """Fit a classifier to every problem, and keep the votes of their classes."""
         trainer = self._trainer(data, X, weight)

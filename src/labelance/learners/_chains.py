@@ -299,12 +299,7 @@ class LinkPredictor:
 
 
 def stack_links(
-    data: TreeData,
-    rows: NDArray,
-    start: NDArray,
-    base: NDArray,
-    before: Bits,
-    n_labels: int,
+    data: TreeData, rows: NDArray, start: NDArray, base: NDArray, before: Bits, n_labels: int
 ) -> TreeData:
     """Return the data of some rows of X with the labels as further features, all nominal 0/1.
 

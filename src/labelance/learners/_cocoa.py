@@ -159,11 +159,7 @@ def draw_couples(q: int, n_couples: int, rng: np.random.Generator) -> Ints:
 
 
 def split_couples(
-    Y: sp.csr_array,
-    couples: Ints,
-    rng: np.random.Generator,
-    *,
-    unknown: sp.csr_array | None = None,
+    Y: sp.csr_array, couples: Ints, rng: np.random.Generator, *, unknown: sp.csr_array | None = None
 ) -> Reduction:
     """Return the balanced problems of every label: alone, then with each of its couples.
 

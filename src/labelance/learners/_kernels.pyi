@@ -39,10 +39,5 @@ def gradient_ascent(
     tolerance: float,
 ) -> float: ...
 def soft_hellinger(
-    along: Floats,
-    b: float,
-    plus: NDArray[np.uint8],
-    weight: Floats,
-    steepness: float,
-    soft: Floats,
+    along: Floats, b: float, plus: NDArray[np.uint8], weight: Floats, steepness: float, soft: Floats
 ) -> tuple[float, float, float]: ...

@@ -5,48 +5,39 @@ from numpy.typing import NDArray
 
 from labelance.learners.tree._data import TreeData
 
+Arrays = tuple[NDArray[Any], ...]
+Bits = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
 class RowBlock:
     n_rows: int
     n_features: int
-    def __init__(
-        self,
-        X: NDArray[np.float64],
-        two: NDArray[np.uint8],
-        ones: NDArray[np.uint64],
-        missing: NDArray[np.uint64] | None,
-    ) -> None: ...
+    def __init__(self, X: Floats, two: Bytes, ones: Bits, missing: Bits | None) -> None: ...
 
 def sum_votes(
     rows: RowBlock,
-    trees: tuple[NDArray[Any], ...],
-    winner: NDArray[np.int64],
-    per_node: tuple[NDArray[Any], ...],
-    per_slot: tuple[NDArray[Any], ...],
+    trees: Arrays,
+    winner: Ints,
+    per_node: Arrays,
+    per_slot: Arrays,
     last_wins: bool,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None: ...
 def predict_links(
-    rows: RowBlock,
-    nodes: tuple[NDArray[Any], ...],
-    links: tuple[NDArray[np.int64], ...],
-    decisions: NDArray[np.uint64],
-    at: int,
-    votes: bool,
-    out: NDArray[np.float64],
+    rows: RowBlock, nodes: Arrays, links: Arrays, decisions: Bits, at: int, votes: bool, out: Floats
 ) -> None: ...
 def stack_rows(
     data: TreeData,
-    rows: NDArray[np.int64],
-    link_start: NDArray[np.int64],
-    base: NDArray[np.int64],
-    before: NDArray[np.uint64],
-    some: NDArray[np.uint8],
+    rows: Ints,
+    link_start: Ints,
+    base: Ints,
+    before: Bits,
+    some: Bytes,
     n_labels: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+) -> tuple[Ints, Ints32, Ints32]: ...
 def stack_columns(
-    data: TreeData,
-    rows: NDArray[np.int64],
-    row_start: NDArray[np.int64],
-    row_feature: NDArray[np.int32],
-    column_start: NDArray[np.int64],
-) -> NDArray[np.uint64]: ...
+    data: TreeData, rows: Ints, row_start: Ints, row_feature: Ints32, column_start: Ints
+) -> Bits: ...

@@ -40,9 +40,7 @@ from labelance.learners.tree._data import (
     categories_of_features,
     check_problems,
     class_problems,
-    count_categories,
     index_cells,
-    nominal_columns,
     offsets,
     prepare_data,
 )
@@ -199,8 +197,9 @@ class C45Classifier(MarksVersion, ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(names)
-        nominal = nominal_columns(self.categorical_features, X.shape[1], names)
-        categories = categories_of_features(X, nominal, self.n_categories, self._schema)
+        categories = categories_of_features(
+            X, self.categorical_features, self.n_categories, names, self._schema
+        )
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, caller="C45Classifier")
         weight = self._weights(X, y, sample_weight)
@@ -436,8 +435,7 @@ def fit_many(
     if not isinstance(X, TreeData):
         check_structure(X, "X")
         X = check_array(X, **_NUMBERS)
-        nominal = nominal_columns(categorical_features, X.shape[1], None)
-        X = prepare_data(X, count_categories(X, nominal, n_categories))
+        X = prepare_data(X, categories_of_features(X, categorical_features, n_categories))
     check_problems(problems, X.n_rows)
     weight = None
     if sample_weight is not None:

@@ -42,24 +42,35 @@ def offsets(counts: NDArray[Any]) -> Ints:
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-def nominal_columns(
-    categorical_features: ArrayLike | None, d: int, names: Sequence[Any] | None
-) -> Ints:
-    """Return the numbers of the nominal columns, given as a mask, numbers or names."""
-    if categorical_features is None:
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(mask_of_columns(categorical_features, d, names))
-
-
 def categories_of_features(
-    X: Any, own: Ints, n_categories: ArrayLike | None, schema: Schema | None
+    X: Any,
+    categorical_features: ArrayLike | None,
+    n_categories: ArrayLike | None,
+    names: Sequence[Any] | None = None,
+    schema: Schema | None = None,
 ) -> Ints32:
     """Return the number of categories of every feature, 0 for a numeric one.
 
-    Features may be nominal for the tree (``own``), as codes, or nominal in the data that the
-    schema describes: a data frame's categorical columns, and those that a learner declares.
+    Features may be nominal for the tree, as codes, or nominal in the data that the schema
+    describes: a data frame's categorical columns, and those that a learner declares.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Clean rows.
+    categorical_features : array-like or None
+        The features that are nominal for the tree: a mask, column numbers or names.
+    n_categories : int or array-like, optional
+        Their declared numbers of categories; the codes up to the largest one if None.
+    names : sequence, optional
+        Names of the columns.
+    schema : Schema, optional
+        What else is nominal.
     """
-    counts = count_categories(X, own, n_categories)
+    counts = np.zeros(X.shape[1], dtype=np.int32)
+    if categorical_features is not None:
+        nominal = np.flatnonzero(mask_of_columns(categorical_features, X.shape[1], names))
+        counts[nominal] = _count_codes(X, nominal, n_categories)
     if schema is not None:
         # What had other cells than 0 and 1 is coded, and so in one of the next two.
         counts[schema.categorical] = 2
@@ -68,21 +79,10 @@ def categories_of_features(
     return counts
 
 
-def count_categories(X: Any, nominal: Ints, n_categories: ArrayLike | None) -> Ints32:
-    """Return the number of categories of every feature, 0 for a numeric one.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        Clean rows.
-    nominal : ndarray
-        Numbers of the nominal columns.
-    n_categories : int or array-like of shape (len(nominal),), optional
-        The declared numbers; the codes up to the largest one if None.
-    """
-    counts = np.zeros(X.shape[1], dtype=np.int32)
+def _count_codes(X: Any, nominal: Ints, n_categories: ArrayLike | None) -> Ints:
+    """Return the number of categories of nominal columns."""
     if len(nominal) == 0:
-        return counts
+        return nominal
     part = X if len(nominal) == X.shape[1] else X[:, nominal]
     cells = stored_values(part)
     known = cells[~np.isnan(cells)]
@@ -94,16 +94,15 @@ def count_categories(X: Any, nominal: Ints, n_categories: ArrayLike | None) -> I
         )
     largest = np.nan_to_num(column_range(part)[1]).astype(np.int64)
     if n_categories is None:
-        counts[nominal] = np.maximum(largest + 1, 2)
-        return counts
-    counts[nominal] = np.asarray(n_categories)
-    if np.any(largest >= counts[nominal]):
-        wrong = int(np.flatnonzero(largest >= counts[nominal])[0])
+        return np.maximum(largest + 1, 2)
+    declared = np.broadcast_to(n_categories, len(nominal))
+    if np.any(largest >= declared):
+        wrong = int(np.flatnonzero(largest >= declared)[0])
         raise InputError(
-            f"Feature {nominal[wrong]} declares {counts[nominal[wrong]]} categories",
+            f"Feature {nominal[wrong]} declares {declared[wrong]} categories",
             f"It has the code {largest[wrong]}",
         )
-    return counts
+    return declared
 
 
 class RankedCells(NamedTuple):
@@ -259,12 +258,7 @@ def _numeric_cells(
 
 
 def _hide_implicit(
-    column: Ints,
-    row: Ints,
-    rank: Ints32,
-    fresh: NDArray[np.bool_],
-    n: int,
-    implicit: Ints32,
+    column: Ints, row: Ints, rank: Ints32, fresh: NDArray[np.bool_], n: int, implicit: Ints32
 ) -> NDArray[np.bool_]:
     """Set every column's implicit rank; return which cells stay explicit.
 
