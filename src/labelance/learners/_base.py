@@ -355,6 +355,7 @@ class LearnerWithEstimator(WeightedClassifier):
     _needs_all: ClassVar[str | None] = None
     _learns_all_rows: ClassVar[bool] = False  # as often as they are there: no part, no bootstrap
     label_weight: Any = None  # for learners without the parameter
+    estimators_: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],

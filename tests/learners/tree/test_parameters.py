@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from labelance.exceptions import InputError, LabelFormatError
 from labelance.learners import C45Classifier
+from labelance.learners import tree as package
 from labelance.learners.tree import (
     Problems,
     class_problems,
@@ -43,6 +44,10 @@ def test_many_trees_refuse_the_same():
     for wrong in ({"confidence": 0}, {"min_samples_leaf": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             fit_many(X, class_problems(y[:, None], 3), **wrong)
+
+
+def test_the_package_has_what_it_lists():
+    assert [name for name in package.__all__ if not hasattr(package, name)] == []
 
 
 OTHER_PROBLEMS = {

@@ -89,7 +89,7 @@ cdef void partition_rows(
 ) noexcept nogil:
     """Partition the set of node v into those of its children."""
     cdef int64_t f = trees.feature[v], width = trees.width[v], words = block.words, w, b
-    cdef const double* x = block.X + f * block.n
+    cdef const double* x = block.X + f * block.n if f < block.n_features else NULL
     cdef double threshold = trees.threshold[v]
     cdef const uint64_t* own = members + (v - root) * words
     cdef uint64_t* first = members + trees.first[v] * words
@@ -235,7 +235,7 @@ cdef int vote_for_missing(
     uint64_t* members, double* out,
 ) except -1 nogil:
     """Add the votes for the rows of node v whose value is missing there, and take them out."""
-    cdef vector[Part] leaves
+    cdef vector[Part] agenda, leaves
     cdef vector[double] shares
     cdef Part leaf
     cdef int64_t w, i, c, p, best
@@ -250,7 +250,7 @@ cdef int vote_for_missing(
             rows &= rows - 1
             shares.assign(C, 0.0)
             sum_of_parts, best = 0.0, 0
-            reach_leaves(block, i, trees, root, v, &leaves)
+            reach_leaves(block, i, trees, root, v, &agenda, &leaves)
             for leaf in leaves:
                 weights = histogram + (leaf.node - root) * C
                 total = sum_of(weights, C)
@@ -272,13 +272,12 @@ cdef int vote_for_missing(
 
 cdef int reach_leaves(
     const Block* block, int64_t i, const Trees* trees, int64_t root, int64_t v,
-    vector[Part]* leaves,
+    vector[Part]* agenda, vector[Part]* leaves,
 ) except -1 nogil:
     """List the leaves that parts of row i reach from node v.
 
     Where its value is missing, a row takes all branches that have rows.
     """
-    cdef vector[Part] agenda
     cdef Part here
     cdef int64_t f, first, child
     cdef double x, part, weight
@@ -385,7 +384,7 @@ cdef int decide_missing(
     uint64_t* members, uint64_t* decided, bint votes, double* sums,
 ) except -1 nogil:
     """Decide about the rows of node v whose value is missing there, and take them out."""
-    cdef vector[Part] leaves
+    cdef vector[Part] agenda, leaves
     cdef Part leaf
     cdef int64_t w, i
     cdef uint64_t rows
@@ -396,7 +395,7 @@ cdef int decide_missing(
         while rows != 0:
             i = (w << 6) + countr_zero(rows)
             total = parts = 0.0
-            reach_leaves(block, i, trees, root, v, &leaves)
+            reach_leaves(block, i, trees, root, v, &agenda, &leaves)
             for leaf in leaves:
                 total += leaf.part * share[leaf.node]
                 parts += leaf.part

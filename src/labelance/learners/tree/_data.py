@@ -400,7 +400,7 @@ def subset_problems(rows: list[NDArray], targets: list[NDArray], n_classes: Arra
 
 
 def list_problems(
-    problem: Ints, rows: Ints, targets: Ints, n_classes: Ints, *, all_rows: bool = False
+    problem: Ints, rows: NDArray, targets: NDArray, n_classes: NDArray, *, all_rows: bool = False
 ) -> Problems:
     """Return problems from what they list, in their order: number, row and class of each entry."""
     return Problems(

@@ -512,6 +512,7 @@ cdef void scan_weighted(Grower g, const Cells* column, double W, Candidate* foun
     cdef int64_t c, a, b, rank, tries = 0, low = 0, high = 0, lowest = -1, last = -1
     cdef int64_t t = column.begin
     cdef const uint64_t* cells = g.cells.data()
+    cdef const double* values = column.values
     cdef const double* weight = g.row_weight.data()
     cdef const double* known = g.known.data()
     cdef const double* usual = g.branches.data()
@@ -533,7 +534,7 @@ cdef void scan_weighted(Grower g, const Cells* column, double W, Candidate* foun
         rank = implicit if together else cell_rank(cells[t])
         if (
             last >= 0
-            and far_apart(column, last, rank)
+            and values[last] + VALUE_GAP < values[rank]
             and least - weight_left < EPS
             and least - (K - weight_left) < EPS
         ):
