@@ -8,7 +8,6 @@ is the number of its other cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,7 @@ def categories_of_features(
     X: Any,
     categorical_features: ArrayLike | None,
     n_categories: ArrayLike | None,
-    names: Sequence[Any] | None = None,
+    names: tuple[Any, ...] | None = None,
     schema: Schema | None = None,
 ) -> Ints32:
     """Return the number of categories of every feature, 0 for a numeric one.
@@ -62,7 +61,7 @@ def categories_of_features(
         The features that are nominal for the tree: a mask, column numbers or names.
     n_categories : int or array-like, optional
         Their declared numbers of categories; the codes up to the largest one if None.
-    names : sequence, optional
+    names : tuple, optional
         Names of the columns.
     schema : Schema, optional
         What else is nominal.
