@@ -16,6 +16,7 @@ from labelance.learners.tree import (
     fit_many,
     label_problems,
     pair_problems,
+    prepare_data,
     subset_problems,
 )
 
@@ -69,6 +70,21 @@ def test_a_start_that_does_not_fit_the_rows_is_refused(start):
     sizes, _, *others = class_problems(y[:, None], 3)
     with pytest.raises(InputError, match="start must hold the first entry of every problem"):
         fit_many(X, Problems(sizes, np.array(start), *others))
+
+
+def test_problems_that_kernels_would_read_beyond_are_refused():
+    """Each of them once read and wrote outside of arrays."""
+    nothing = np.zeros(0, dtype=np.int32)
+    twice = np.zeros(6, dtype=np.int32)
+    for sizes, start, rows, message in (
+        ([0], [0, 0], nothing, "Every problem must have a class"),
+        ([2], [0, 6], twice, "must list a row once"),
+    ):
+        problems = Problems(np.array(sizes), np.array(start), rows, rows, True)
+        with pytest.raises(InputError, match=message):
+            fit_many(X[:2], problems)
+    with pytest.raises(InputError, match="below the number of categories"):
+        prepare_data(np.array([[0.0], [2.0]]), np.array([2], dtype=np.int32))
 
 
 def test_a_pair_has_two_labels():

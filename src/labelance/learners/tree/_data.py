@@ -216,13 +216,23 @@ def _nominal_cells(X: Any, columns: Ints, n_categories: Ints32, implicit: Ints32
     if issparse(X):
         column, row, value = _stored(X, columns)
         code = np.where(np.isnan(value), MISSING, value).astype(np.int32)
+        _check_codes(code, n_categories[column])
         implicit[columns] = 0
         return RankedCells(column, row, code, np.zeros(len(code), dtype=bool))
     values = X[:, columns].T
     codes = np.where(np.isnan(values), MISSING, values).astype(np.int32)
+    _check_codes(codes, n_categories[columns, None])
     implicit[columns] = _commonest(codes, n_categories[columns])
     at, row = np.nonzero(codes != implicit[columns, None])
     return RankedCells(columns[at], row, codes[at, row], np.zeros(len(row), dtype=bool))
+
+
+def _check_codes(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> None:
+    """Raise where a code is too high: compiled code counts categories without a look."""
+    if np.any(codes >= n_categories):
+        raise InputError(
+            "Codes must be below the number of categories", "Some nominal column has a higher one"
+        )
 
 
 def _commonest(codes: Ints32, n_categories: Ints32) -> Ints:
@@ -447,11 +457,18 @@ def check_problems(problems: Problems, n_rows: int) -> None:
             "start must hold the first entry of every problem, and the end of the last",
             f"Got {start!r} for {len(problems.n_classes)} problems and {n_entries} rows",
         )
+    if np.any(problems.n_classes < 1):
+        raise InputError("Every problem must have a class", f"Got {problems.n_classes!r}")
     classes = np.repeat(problems.n_classes, np.diff(start))
     if not (_are_codes(problems.rows, n_rows) and _are_codes(problems.targets, classes)):
         raise InputError(
             "Problems must hold row numbers of X, and class numbers from 0",
             f"X has {n_rows} rows, and some rows or classes are out of range",
+        )
+    listed = np.repeat(np.arange(len(problems)) * n_rows, np.diff(start)) + problems.rows
+    if problems.all_rows and len(np.unique(listed)) < len(listed):
+        raise InputError(
+            "Problems of all rows must list a row once", "Some problem lists a row again"
         )
 
 
