@@ -1,22 +1,22 @@
 """Pictures and tables of what was computed elsewhere."""
 
-from labelance.report._before_after import plot_before_after, save_before_after
-from labelance.report._calibration_display import CalibrationDisplay
 from labelance.report._display_data import (
     LabelFrequencyDisplay,
     MinorityTypesDisplay,
     ResamplingDisplay,
+    plot_before_after,
+    save_before_after,
 )
 from labelance.report._display_decisions import BudgetDisplay, GuaranteeDisplay
 from labelance.report._display_models import (
+    CalibrationDisplay,
     CriticalDifferenceDisplay,
     MetricByRarityDisplay,
     ThresholdDisplay,
 )
 from labelance.report._figures import plot_critical_difference, plot_scores, plot_time_quality
 from labelance.report._formats import write_report
-from labelance.report._gather import study_tables
-from labelance.report._tables import paper_table2
+from labelance.report._tables import paper_table2, study_tables
 
 __all__ = [
     "BudgetDisplay",

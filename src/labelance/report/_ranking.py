@@ -56,11 +56,8 @@ class Results:
 
     def methods_of(self, learner: str) -> list[str]:
         """Return the methods that were tried with this learner, in order."""
-        tried = {
-            method
-            for cells in (self.done, self.failed)
-            for method in cells.loc[cells["learner"] == learner, "method"]
-        }
+        cells = (self.done, self.failed)
+        tried = {method for part in cells for method in part["method"][part["learner"] == learner]}
         return [method for method in self.methods if method in tried]
 
 
@@ -81,11 +78,8 @@ def open_results(
     done, failed = (cells[cells["status"] == status] for status in ("done", "failed"))
     metrics = [metric for metric in METRICS if metric in cells and done[metric].notna().any()]
     if not metrics:
-        raise InputError(
-            "A report needs finished cells with metrics",
-            f"None of {len(cells)} rows is done and has one",
-            "Run the study first",
-        )
+        found = f"None of {len(cells)} rows is done and has one"
+        raise InputError("A report needs finished cells with metrics", found, "Run the study first")
     return Results(
         done=done,
         failed=failed,
@@ -107,10 +101,8 @@ def _with_columns(results: Any) -> Any:
     import pandas as pd
 
     if not isinstance(results, pd.DataFrame):
-        raise InputError(
-            "results must be a pandas.DataFrame with one row per cell",
-            f"Got a {type(results).__name__}",
-        )
+        found = f"Got a {type(results).__name__}"
+        raise InputError("results must be a pandas.DataFrame with one row per cell", found)
     missing = [column for column in CELL if column not in results]
     if missing:
         raise InputError(
@@ -150,10 +142,8 @@ def _check_no_repeated(cells: Any) -> None:
     repeated = cells.duplicated(CELL)
     if repeated.any():
         first = ", ".join(str(cells.loc[repeated, column].iloc[0]) for column in CELL)
-        raise InputError(
-            "results must have one row per cell",
-            f"{repeated.sum()} of {len(cells)} rows repeat a cell; the first is ({first})",
-        )
+        found = f"{repeated.sum()} of {len(cells)} rows repeat a cell; the first is ({first})"
+        raise InputError("results must have one row per cell", found)
 
 
 Correction = Literal["bergmann_hommel", "shaffer", "holm"]
@@ -192,6 +182,17 @@ class Block:
         """Average ranks by method; only where there is a comparison."""
         assert self.comparison is not None
         return self.comparison.average_ranks
+
+    @property
+    def numbers(self) -> Any:
+        """Average rank, wins and losses by method; empty where there is no comparison."""
+        import pandas as pd
+
+        found = self.comparison
+        if found is None:
+            return pd.DataFrame(columns=["average_rank", "wins", "losses"], dtype=float)
+        ranks = found.average_ranks.to_frame("average_rank")
+        return ranks.assign(wins=found.wins, losses=found.losses)
 
 
 def fold_means(results: Results) -> Any:

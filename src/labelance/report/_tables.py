@@ -1,17 +1,29 @@
-"""All tables of a report: ranks next to the paper's, tests, scores, cost, and what is missing."""
+"""What a report says: ranks next to the paper's, tests, scores, cost, and what is missing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from typing import Any
 
 from scipy.stats import spearmanr
 
-from labelance.report._ranking import NAMES, TOO_LITTLE, Block, Results
+from labelance.report._ranking import (
+    NAMES,
+    TOO_LITTLE,
+    Block,
+    Correction,
+    Results,
+    fold_means,
+    open_results,
+    rank_blocks,
+    rank_numbers,
+    score_numbers,
+    summarize_ranking,
+)
 from labelance.report._table import (
     METRICS,
     NOTHING,
@@ -28,6 +40,7 @@ from labelance.report._table import (
     slug,
     where_least,
 )
+from labelance.study._design import read_preset
 
 
 def paper_table2() -> Any:
@@ -101,7 +114,7 @@ def table2(blocks: list[Block], methods: Sequence[str]) -> Table:
     rows = []
     for metric in dict.fromkeys(block.metric for block in blocks):
         ranked = [block for block in blocks if block.metric == metric]
-        rows += [_rank_row(block, methods) for block in ranked]
+        rows += [_rank_row((b.metric_name, b.learner), b.numbers, methods) for b in ranked]
         rows.append(_total_row(ranked, methods))
     return Table(
         "table2",
@@ -136,15 +149,11 @@ def uneven_note(blocks: list[Block]) -> str:
     return f"Wins and losses differ for {listed(broken)}: do not trust these." if broken else ""
 
 
-def _rank_row(block: Block, methods: Sequence[str]) -> Row:
-    heads = (block.metric_name, block.learner)
-    if block.comparison is None:
-        return Row(heads, (NOTHING,) * len(methods))
-    ranks = [block.comparison.average_ranks.get(method, math.nan) for method in methods]
-    cells = [
-        rank_cell(rank, block.comparison.wins.get(method), block.comparison.losses.get(method))
-        for rank, method in zip(ranks, methods)
-    ]
+def _rank_row(heads: tuple[str, ...], numbers: Any, methods: Sequence[str]) -> Row:
+    """Return a row of Table 2 of average ranks, wins and losses by method."""
+    numbers = numbers.reindex(methods)
+    ranks = numbers["average_rank"].tolist()
+    cells = map(rank_cell, ranks, numbers["wins"], numbers["losses"])
     return Row(heads, tuple(cells), where_least(ranks, digits=2))
 
 
@@ -162,41 +171,27 @@ def rank_cell(rank: float, wins: Any, losses: Any) -> str:
 
 def _total_row(ranked: list[Block], methods: Sequence[str]) -> Row:
     """Add wins and losses over learners; the best has most wins, then fewest losses."""
-    seen = [block.comparison for block in ranked if block.comparison is not None]
-    totals = [
-        tuple(sum(int(getattr(one, side).get(method, 0)) for one in seen) for side in _SIDES)
-        for method in methods
-    ]
+    heads = (ranked[0].metric_name, "Total")
+    seen = [block.numbers for block in ranked if block.comparison is not None]
     if not seen:
-        return Row((ranked[0].metric_name, "Total"), (NOTHING,) * len(methods), is_total=True)
-    by_rank = sorted({(-wins, losses) for wins, losses in totals})
-    places = [by_rank.index((-wins, losses)) for wins, losses in totals]
-    return Row(
-        (ranked[0].metric_name, "Total"),
-        tuple(f"{wins}/{losses}" for wins, losses in totals),
-        where_least(places, digits=0),
-        is_total=True,
-    )
+        return Row(heads, (NOTHING,) * len(methods), is_total=True)
+    totals: Any = sum(numbers.reindex(methods).fillna(0) for numbers in seen)
+    wins, losses = (totals[side].astype(int) for side in _SIDES)
+    best = where_least(losses - wins * (1 + losses.max()), digits=0)
+    cells = tuple(f"{won}/{lost}" for won, lost in zip(wins, losses))
+    return Row(heads, cells, best, is_total=True)
 
 
 def beside_paper(pairs: list[Pair]) -> Table:
     """Return two lines per measure and learner, ours and the paper's, with their correlation."""
-    methods = in_order(
-        {name for pair in pairs for name in pair.block.ranks.index},
-        PAPER_METHODS,
-    )
+    methods = in_order({name for pair in pairs for name in pair.block.ranks.index}, PAPER_METHODS)
     rows = []
     for pair in pairs:
-        ours = _rank_row(pair.block, methods)
-        ranks = [pair.paper["average_rank"].get(method, math.nan) for method in methods]
-        theirs = tuple(
-            rank_cell(rank, pair.paper["wins"].get(method), pair.paper["losses"].get(method))
-            for rank, method in zip(ranks, methods)
-        )
-        rows += [
-            Row((*ours.heads, "ours"), (*ours.cells, decimals(pair.rho, 2)), ours.best),
-            Row((*ours.heads, "paper"), (*theirs, ""), where_least(ranks, digits=2)),
-        ]
+        heads = (pair.block.metric_name, pair.block.learner)
+        ours = _rank_row((*heads, "ours"), pair.block.numbers, methods)
+        theirs = _rank_row((*heads, "paper"), pair.paper, methods)
+        rows.append(replace(ours, cells=(*ours.cells, decimals(pair.rho, 2))))
+        rows.append(replace(theirs, cells=(*theirs.cells, "")))
     fewer = len(methods) < len(PAPER_METHODS)
     return Table(
         "beside-paper",
@@ -420,3 +415,206 @@ def _last_line(error: str) -> str:
     """Return what a traceback ends with; the rest is in the store."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(lines[-1])[:200] if lines else ""
+
+
+# --- the whole report ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    """The content of a report.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    about : dict
+        What the caller wants to be said: preset, machine, version.
+    verdict : list of str
+        Who wins, by how much, and whether it is significant: a sentence each.
+    notes : list of str
+        What a reader must know before the tables: what is missing, what cannot be significant.
+    overview, cost : list of Table
+        Tables of the whole study.
+    details : list of (Block, Table)
+        One comparison and its scores for every measure and learner.
+    ranks, scores : pandas.DataFrame
+        The numbers of the tables.
+    results : Results
+        The cells.
+    """
+
+    title: str
+    about: dict[str, str]
+    verdict: list[str]
+    notes: list[str]
+    overview: list[Table]
+    details: list[tuple[Block, Table]]
+    cost: list[Table]
+    ranks: Any
+    scores: Any
+    results: Results
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables in reading order."""
+        return [*self.overview, *(table for _, table in self.details), *self.cost]
+
+
+def gather(
+    results: Any,
+    *,
+    datasets: Any = None,
+    title: str = "Study",
+    about: Mapping[str, Any] | None = None,
+    correction: Correction | None = "bergmann_hommel",
+    alpha: float = 0.05,
+    **chosen: Any,
+) -> Report:
+    """Compute all tables and notes of tidy results."""
+    cells = open_results(results, **chosen)
+    means = fold_means(cells)
+    options: dict[str, Any] = {"correction": correction, "alpha": alpha}
+    blocks = rank_blocks(cells, means, **options)
+    # Ranks on other data are not the paper's, whatever the methods are called.
+    same_data = set(cells.datasets) <= set(read_preset("paper")["datasets"])
+    pairs = _pairs(cells, means, blocks, options) if same_data else []
+    overview = [
+        *([dataset_table(datasets)] if datasets is not None else []),
+        table2(blocks, cells.methods),
+        *([beside_paper(pairs), agreement(pairs)] if pairs else []),
+        first_places(blocks, pairs, cells.methods),
+        tests(blocks),
+    ]
+    extra = [disagreement_table(cells), incomplete_table(cells)]
+    said = {"configuration": cells.config} if cells.config else {}
+    return Report(
+        title=one_line(title),
+        about={one_line(key): one_line(value) for key, value in {**said, **(about or {})}.items()},
+        verdict=summarize_ranking(blocks),
+        notes=_notes(cells, blocks),
+        overview=overview,
+        details=[
+            (block, score_table(block, means, cells.methods_of(block.learner))) for block in blocks
+        ],
+        cost=[*cost_tables(cells), *(table for table in extra if table is not None)],
+        ranks=rank_numbers(blocks),
+        scores=score_numbers(means),
+        results=cells,
+    )
+
+
+def study_tables(
+    results: Any,
+    *,
+    datasets: Any = None,
+    config: str | None = None,
+    methods: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
+    correction: Correction | None = "bergmann_hommel",
+    alpha: float = 0.05,
+) -> dict[str, Any]:
+    """Compute the tables of a study from its tidy results.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        One row per cell: dataset, learner, method, repeat, fold and the measures macro_f1,
+        macro_auc_roc, macro_auc_pr; also status, config, cpu_seconds where known.
+    datasets : pandas.DataFrame, optional
+        What Table 1 shows: a column ``dataset``, and figures such as n, d, q, LC, MeanImR.
+    config : str, optional
+        The configuration to show, or its first letters, where the results hold several.
+    methods, learners : sequence of str, optional
+        The order in which they are shown, such as the plan's; others follow. By default the
+        paper's come first, in its order.
+    correction : {"bergmann_hommel", "shaffer", "holm"} or None
+        For the many comparisons; above ten methods Shaffer's takes the place of
+        Bergmann-Hommel's.
+    alpha : float
+        The level of significance.
+
+    Returns
+    -------
+    tables : dict of str to pandas.DataFrame
+        As they are printed: ``datasets`` (if given), ``table2``, ``beside-paper``, ``agreement``,
+        ``first-places``, ``tests``, ``scores-MEASURE-LEARNER``, ``cost-by-learner``,
+        ``cost-by-dataset``, ``disagreement``, ``incomplete``; and as numbers: ``ranks`` and
+        ``scores``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from labelance.report import study_tables
+    >>> cells = pd.DataFrame(
+    ...     [(d, "BR", m, 0, f, 0.5 + 0.1 * (m == "MLSOL") + 0.01 * f)
+    ...      for d in "abc" for m in ("Default", "MLSOL") for f in (0, 1)],
+    ...     columns=["dataset", "learner", "method", "repeat", "fold", "macro_f1"])
+    >>> print(study_tables(cells)["table2"].to_string(index=False))
+      Measure Learner    Default      MLSOL
+    F-measure      BR 2.00 (0/0) 1.00 (0/0)
+    F-measure   Total        0/0        0/0
+    """
+    report = gather(
+        results, datasets=datasets, config=config, methods=methods, learners=learners,
+        correction=correction, alpha=alpha,
+    )  # fmt: skip
+    frames = {table.name: table.to_frame() for table in report.tables}
+    return {**frames, "ranks": report.ranks, "scores": report.scores}
+
+
+def _pairs(cells: Results, means: Any, blocks: list[Block], options: dict[str, Any]) -> list[Pair]:
+    """Rank again among the paper's methods where there are others, so that like meets like."""
+    if len(set(cells.methods) & set(PAPER_METHODS)) < 2:
+        return []
+    if set(cells.methods) <= set(PAPER_METHODS):
+        return pair_with_paper(blocks)
+    return pair_with_paper(rank_blocks(cells, means, methods=PAPER_METHODS, **options))
+
+
+def _notes(cells: Results, blocks: list[Block]) -> list[str]:
+    tried = {learner: len(cells.methods_of(learner)) for learner in cells.learners}
+    planned = len(cells.datasets) * sum(tried.values()) * cells.n_folds
+    done, failed = len(cells.done), len(cells.failed)
+    total = len(cells.methods)
+    return [
+        f"{done:,} of {planned:,} cells are finished{f', {failed:,} failed' if failed else ''}.",
+        *(
+            f"{learner} was tried with {own} of {total} methods and ranks these only."
+            for learner, own in tried.items()
+            if own < total
+        ),
+        *_left_out_notes(cells, blocks),
+        *_significance_notes(blocks),
+    ]
+
+
+def _left_out_notes(cells: Results, blocks: list[Block]) -> list[str]:
+    """Name what is not ranked; measures with the same gaps share a line."""
+    gaps: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for block in blocks:
+        if block.left_out:
+            key = (block.learner, tuple(block.left_out.items()))
+            gaps.setdefault(key, []).append(block.metric_name)
+    notes = []
+    for (learner, left_out), metrics in gaps.items():
+        where = "" if len(metrics) == len(cells.metrics) else f" in {listed(metrics)}"
+        which = "; ".join(f"{dataset} ({reason})" for dataset, reason in left_out)
+        notes.append(f"Not complete, and so not ranked under {learner}{where}: {which}.")
+    return notes
+
+
+def _significance_notes(blocks: list[Block]) -> list[str]:
+    """Say where there are too few datasets for any pair to differ significantly."""
+    weak: dict[str, list[str]] = {}
+    for block in blocks:
+        names = weak.setdefault(_too_few(block), [])
+        names += [block.learner] * (block.learner not in names)
+    return [f"{remark} ({listed(learners)})" for remark, learners in weak.items() if remark]
+
+
+def _too_few(block: Block) -> str:
+    n, k = block.scores.shape
+    if block.comparison is None:
+        return f"{n} complete dataset{'s' * (n != 1)} with {k} methods: too little to rank."
+    return block.comparison.remark()
