@@ -10,9 +10,8 @@ from scipy.sparse import issparse
 
 from labelance._arrays._cells import have_same_bits
 from labelance.datasets import read_multilabel
-from labelance.datasets.formats._arff_rows import DROP, NOMINAL, NUMBER, TEXT, ArffRows, Columns
-from labelance.datasets.formats._cells import is_number
-from labelance.datasets.formats._text_file import TextFile
+from labelance.datasets.formats._arff import DROP, NOMINAL, NUMBER, TEXT, ArffRows, Columns
+from labelance.datasets.formats._text_file import TextFile, is_number
 from labelance.exceptions import DataFileError
 
 digits = st.text("0123456789", max_size=22)

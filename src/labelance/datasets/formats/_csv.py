@@ -20,9 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelance.datasets._dataset import Categories, MultiLabelDataset
-from labelance.datasets.formats._cells import BLANKS, is_number, read_frame
 from labelance.datasets.formats._labels import Table, check_no_repeated_names, find_columns
-from labelance.datasets.formats._text_file import CellWriter, TextFile
+from labelance.datasets.formats._text_file import (
+    BLANKS,
+    CellWriter,
+    TextFile,
+    is_number,
+    read_frame,
+)
 from labelance.exceptions import DataFileError, InputError, arg
 
 # What must be quoted: what would be read as missing, and what would not be read as one cell.
@@ -51,11 +56,8 @@ def read_csv(
     text = file.read()
     separator = _find_separator(text) if separator is None else separator
     if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\n':
-        raise InputError(
-            "separator must be one character",
-            f"Got separator={separator!r}",
-            "Use ',', ';' or '\\t'",
-        )
+        cure = "Use ',', ';' or '\\t'"
+        raise InputError("separator must be one character", f"Got separator={separator!r}", cure)
     text, inside = _tidy(file, text, separator.encode())
     sheet = _Sheet(file, text, separator)
     line, after, header = next(sheet.rows(), (1, 1, ()))
@@ -171,11 +173,9 @@ def _bad_quotes(
 ) -> DataFileError:
     line, start = text.count(b"\n", 0, match.start()) + 1, text.rfind(b"\n", 0, match.start()) + 1
     where = f"cell {text.count(separator, start, match.start()) + 1}"
-    if match[2]:
-        problem, found = "A quoted cell must end with its quote", f"Something follows in {where}"
-        return file.error(problem, found, "Double the quotes inside quotes", line=line)
-    found = f"The quote in {where} starts here and never ends"
-    return file.error("A quoted cell must be closed", found, "Close the quote", line=line)
+    found = f"Something follows in {where}" if match[2] else f"That of {where} never ends"
+    cure = "Close the quote, or double the quotes inside quotes"
+    return file.error("A quoted cell must end with its quote", found, cure, line=line)
 
 
 def _parse(text: bytes, separator: str) -> Any:
@@ -207,15 +207,9 @@ class _Sheet(NamedTuple):
         """Raise for a row that has not as many cells as the header."""
         for line, _, cells in self.rows():
             if len(cells) != width:
-                too_few = len(cells) < width
-                raise self.file.error(
-                    f"Every row must have {width} cells, like the header",
-                    f"This one has {len(cells) if too_few else 'more'}",
-                    "Add the missing cells; they may be empty"
-                    if too_few
-                    else f"Remove the extra cells, and quote cells with a {self.separator!r}",
-                    line=line,
-                )
+                problem = f"Every row must have {width} cells, like the header"
+                cure = f"Leave missing cells empty, and quote cells with a {self.separator!r}"
+                raise self.file.error(problem, f"This one has {len(cells)}", cure, line=line)
 
 
 def _find_separator(text: bytes) -> str:

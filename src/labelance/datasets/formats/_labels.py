@@ -54,12 +54,11 @@ def check_no_repeated_names(
         return
     name = Counter(names).most_common(1)[0][0]
     second = names.index(name, names.index(name) + 1)
+    looks_like_row = any(map(_NUMBER.fullmatch, names))
     raise file.error(
         "Column names must be unique",
         f"{name!r} is repeated",
-        "Add a header: this line looks like a row"
-        if any(map(_NUMBER.fullmatch, names))
-        else "Rename one of them",
+        "Add a header: this line looks like a row" if looks_like_row else "Rename one of them",
         line=None if lines is None else lines[second],
     )
 
@@ -85,13 +84,11 @@ def find_columns(
     wanted = list_names(wanted)
     unknown = [name for name in wanted if name not in place]
     if unknown:
-        raise file.error(
-            f"Every {what} in {source} must be a column",
-            f"There is no column {unknown[0]!r}"
-            if len(unknown) == 1
-            else f"{len(unknown)} are not; the first is {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], names)}{cure}. Columns: {show_names(names)}",
-        )
+        first = repr(unknown[0])
+        some = f"{len(unknown)} are not; the first is {first}"
+        found = f"There is no column {first}" if len(unknown) == 1 else some
+        cure = f"{did_you_mean(unknown[0], names)}{cure}. Columns: {show_names(names)}"
+        raise file.error(f"Every {what} in {source} must be a column", found, cure)
     return [place[name] for name in wanted]
 
 
@@ -150,20 +147,12 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
         )
     try:
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as problem:
-        raise file.error(
-            "The label file must be well-formed XML",
-            f"The parser reports: {problem}",
-            f"Correct it, or name the labels with {arg('labels', ...)}",
-            line=problem.position[0],
-        ) from problem
-    except (LookupError, ValueError) as problem:
-        raise file.error(
-            "The encoding of the label file is not readable",
-            f"It declares another one ({problem})",
-            "Save it as UTF-8",
-            line=1,
-        ) from problem
+    except (ElementTree.ParseError, LookupError, ValueError) as problem:
+        line = getattr(problem, "position", (1,))[0]  # an encoding that is not known has none
+        found = f"The parser reports: {problem}"
+        cure = f"Correct it, save it as UTF-8, or name the labels with {arg('labels', ...)}"
+        error = file.error("The label file must be well-formed XML", found, cure, line=line)
+        raise error from problem
     labels = [one for one in root.iter() if re.split("[:}]", one.tag)[-1] == "label"]
     names = [label.get("name", "") for label in labels]
     if not names:
@@ -181,11 +170,8 @@ def label_file_bytes(label_names: Sequence[str]) -> bytes:
     """Return a label file with these names, as Mulan writes it."""
     for name in label_names:
         if any((ord(c) < 32 and c not in "\t\n\r") or c in "\ufffe\uffff" for c in name):
-            raise InputError(
-                "A label name must not have control characters",
-                f"Got the label {name!r}",
-                "Use label_file=False",
-            )
+            problem = "A label name must not have control characters"
+            raise InputError(problem, f"Got the label {name!r}", "Use label_file=False")
     rows = [f"<label name={quoteattr(name)}></label>" for name in label_names]
     head = ['<?xml version="1.0" encoding="utf-8"?>', f'<labels xmlns="{NAMESPACE}">']
     return "\n".join([*head, *rows, "</labels>", ""]).encode()
@@ -357,11 +343,9 @@ def _label_values(
             found += [LabelValue(label, place, code) for code, label in enumerate(labels)]
     wrong = [table.names[column] for column in columns if BETWEEN in table.names[column]]
     if len(found) > len(columns) and wrong:
-        raise table.file.error(
-            f"The name of a label column must not contain {BETWEEN}",
-            f"Got {wrong[0]!r}",
-            f"Rename it, since labels of its values are called column{BETWEEN}value",
-        )
+        problem = f"The name of a label column must not contain {BETWEEN}"
+        cure = f"Rename it, since labels of its values are called column{BETWEEN}value"
+        raise table.file.error(problem, f"Got {wrong[0]!r}", cure)
     return found
 
 
@@ -415,11 +399,9 @@ def _find_by_count(table: Table, number: int) -> Sequence[int]:
 def _find_by_pattern(table: Table, pattern: str) -> Sequence[int]:
     found = [j for j, name in enumerate(table.names) if matches_pattern(name, pattern)]
     if not found:
-        raise table.file.error(
-            f"No column matches {pattern!r}",
-            f"Columns: {show_names(table.names)}",
-            f"{did_you_mean(pattern, table.names)}{_HOW_TO}",
-        )
+        problem = f"No column matches {pattern!r}"
+        cure = f"{did_you_mean(pattern, table.names)}{_HOW_TO}"
+        raise table.file.error(problem, f"Columns: {show_names(table.names)}", cure)
     return found
 
 
@@ -440,11 +422,9 @@ def _empty_unknown(
         kept = [code for code, value in enumerate(values or ()) if value not in words]
         first_is_unknown = 0 in numbers if values is None else values and kept[:1] != [0]
         if first_is_unknown and len(column) < table.cells.shape[0]:
-            raise table.file.error(
-                "The value that sparse rows leave out must not mean unknown",
-                f"Label {table.names[j]!r} leaves out {values[0] if values else 0}",
-                "Write dense rows",
-            )
+            problem = "The value that sparse rows leave out must not mean unknown"
+            found = f"Label {table.names[j]!r} leaves out {values[0] if values else 0}"
+            raise table.file.error(problem, found, "Write dense rows")
         if values is None:
             column[np.isin(column, numbers)] = np.nan
         else:
@@ -460,11 +440,9 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
     """Return the table without the rows in which a label is missing."""
     keep = np.flatnonzero(~rows_with_missing(table.cells[:, columns]))
     if not len(keep):
-        raise table.file.error(
-            f"{arg('missing_labels', 'drop')} would drop all rows",
-            "Every row has a missing label",
-            f"Use {arg('missing_labels', 'negative')}",
-        )
+        found = "Every row has a missing label"
+        cure = f"Use {arg('missing_labels', 'negative')}"
+        raise table.file.error(f"{arg('missing_labels', 'drop')} would drop all rows", found, cure)
     line_of = table.line_of and (lambda row: table.line(int(keep[row])))
     return replace(table, cells=table.cells[keep], line_of=line_of)
 
@@ -512,37 +490,31 @@ def _check_cells(
     if not wrong.any():
         return
     row, j = find_stored(cells, wrong)
-    value = values[wrong][0]
-    name = table.names[columns[j]]
-    missing = bool(np.isnan(value))
+    value, name = values[wrong][0], table.names[columns[j]]
     raise table.file.error(
         f"Label {name!r} must be 0 or 1",
-        "A value is missing" if missing else f"Got {value:g}",
+        "A value is missing" if np.isnan(value) else f"Got {value:g}",
         "Correct the value, leave this column out of the labels, or "
-        + (
-            f"pass {arg('missing_labels', 'keep')}, {arg('missing_labels', 'negative')} or "
-            f"{arg('missing_labels', 'drop')}"
-            if missing
-            else _cure_numbers(table, name, value)
-        ),
+        + _cure_numbers(table, name, value),
         line=table.line(row),
     )
 
 
 def _cure_numbers(table: Table, name: str, value: float) -> str:
     """Return how a label of numbers other than 0 and 1 is read."""
+    if np.isnan(value):
+        keep, negative, drop = (arg("missing_labels", how) for how in ("keep", "negative", "drop"))
+        return f"pass {keep}, {negative} or {drop}"
     if value == -1 and not table.guesses:
         return f"pass {arg('unknown', '-1')} if that means unknown"
     if not table.guesses or not float(value).is_integer():
         return "make it 0 and 1 first"
+    category = arg("categorical", [name])
     if value == -1:
-        return (
-            f"give {arg('categorical', [name])}, which takes -1 for absent, or pass "
-            f"{arg('unknown', '-1')}"
-        )
+        return f"give {category}, which takes -1 for absent, or pass {arg('unknown', '-1')}"
     return (
-        f"give {arg('categorical', [name])} and then {arg('present', f'{value:g}')} if that means "
-        f"that a row has the label, or {arg('multi_class', 'reduce')} for a label of every value"
+        f"give {category} and then {arg('present', f'{value:g}')} if that means that a row has the "
+        f"label, or {arg('multi_class', 'reduce')} for a label of every value"
     )
 
 
@@ -570,17 +542,14 @@ def _unclear(
     table: Table, column: int, values: tuple[str, ...], present: str | Collection[str] | None
 ) -> DataFileError:
     shown = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
+    reduce = f"make one label per value, with {arg('multi_class', 'reduce')}"
     if present is not None:
-        return table.file.error(
-            f"{arg('present', ...)} must name one value of label {table.names[column]!r}",
-            f"It names several of its values {{{shown}}}",
-            "Name one value, or omit present and make one label per value, with "
-            f"{arg('multi_class', 'reduce')}",
-        )
+        problem = f"{arg('present', ...)} must name one value of label {table.names[column]!r}"
+        cure = f"Name one value, or omit it and {reduce}"
+        return table.file.error(problem, f"It names several of its values {{{shown}}}", cure)
     return table.file.error(
         f"Label {table.names[column]!r} must have two values, such as 0 and 1, or NO and YES",
         f"Got {{{shown}}}",
-        f"Choose the value that means the label is present, with {arg('present', ...)}, make one "
-        f"label per value, with {arg('multi_class', 'reduce')}, or leave this column out of the "
-        "labels",
+        f"Choose the value that means the label is present, with {arg('present', ...)}, {reduce}, "
+        "or leave this column out of the labels",
     )

@@ -17,14 +17,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from labelance.datasets._dataset import MultiLabelDataset
-from labelance.datasets.formats._cells import read_frame
-from labelance.datasets.formats._text_file import BYTES_PER_NAME, TextFile, number_texts, row_blocks
+from labelance.datasets.formats._text_file import (
+    BYTES_PER_NAME,
+    TextFile,
+    number_texts,
+    read_frame,
+    row_blocks,
+)
 from labelance.exceptions import DataFileError, InputError
 
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\n")
 _LABELS = re.compile(rb"\d{1,10}(?:,\d{1,10})*")
 _NUMBER = rb"[-+]?(?:(?i:nan|inf(?:inity)?)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
-_CELL = re.compile(rb"\d{1,10}:(?:(%b)|\S*)" % _NUMBER)
+_CELL = re.compile(rb"\d{1,10}:%b" % _NUMBER)
 
 
 class _Entries(NamedTuple):
@@ -66,12 +71,8 @@ def read_libsvm(
     except ValueError:
         raise _find_mistake(file, rows) from None
     if n is not None and n != len(rows.lines):
-        raise file.error(
-            f"The first line declares {n} rows",
-            f"The file has {len(rows.lines)}",
-            "Check that the file is complete",
-            line=1,
-        )
+        problem, found = f"The first line declares {n} rows", f"The file has {len(rows.lines)}"
+        raise file.error(problem, found, "Check that the file is complete", line=1)
     if first_feature is None:
         # LibSVM counts from one; a zero shows that this file does not.
         first_feature = 0 if 0 in features.columns else 1
@@ -121,25 +122,15 @@ def _read_features(rows: Sequence[bytes]) -> _Entries:
 
 def _find_mistake(file: TextFile, rows: _Rows) -> DataFileError:
     """Make the error for the first row that is not of this form."""
-    line, problem, found = 1, "Lines must be LibSVM text", b""
-    for labels, cells, at in zip(*rows):
-        wrong = [cell for cell in cells.split() if not (m := _CELL.fullmatch(cell)) or not m[1]]
+    problem = "A row must be label numbers, separated by commas, and features as number:value"
+    for labels, cells, line in zip(*rows):
+        wrong = [cell for cell in cells.split() if not _CELL.fullmatch(cell)]
         if labels and not _LABELS.fullmatch(labels):
-            problem, found = "A row must start with its label numbers, separated by commas", labels
-        elif not wrong:
-            continue
-        elif _CELL.fullmatch(wrong[0]):
-            problem, found = "The value of a feature must be a number", wrong[0]
-        else:
-            problem, found = "Features must be written as number:value", wrong[0]
-        line = at
-        break
-    return file.error(
-        problem,
-        f"Found {found.decode()!r}",
-        "Correct the line, or check that this is LibSVM text",
-        line=line,
-    )
+            wrong.insert(0, labels)
+        if wrong:
+            cure = "Correct the line, or check that this is LibSVM text"
+            return file.error(problem, f"Found {wrong[0].decode()!r}", cure, line=line)
+    return file.error(problem, "Some line is not like that")
 
 
 def _matrix(
@@ -169,21 +160,17 @@ def _matrix(
     twice = np.flatnonzero(np.diff(matrix.indices) == 0)
     twice = twice[~np.isin(twice + 1, ends)]
     if twice.size:
-        raise file.error(
-            f"A row can have a {what} only once",
-            f"{what.capitalize()} {matrix.indices[twice[0]] + first} is repeated",
-            line=lines[np.searchsorted(ends, twice[0], "right") - 1],
-        )
+        problem = f"A row can have a {what} only once"
+        found = f"{what.capitalize()} {matrix.indices[twice[0]] + first} is repeated"
+        raise file.error(problem, found, line=lines[np.searchsorted(ends, twice[0], "right") - 1])
     return matrix
 
 
 def write_libsvm(data: MultiLabelDataset, out: BinaryIO) -> None:
     """Write the line ``n d q`` and the rows, counted from zero; names have no place here."""
     if any(values not in (None, ("0", "1")) for values in data.categories) or not data.n_features:
-        raise InputError(
-            "LibSVM text needs at least one feature, and numeric features only",
-            "X has none, or categories other than 0 and 1",
-        )
+        found = "X has none, or categories other than 0 and 1"
+        raise InputError("LibSVM text needs at least one feature, and numeric features only", found)
     out.write(f"{data.n_samples} {data.n_features} {data.n_labels}\n".encode())
     names = np.array([f"{j}:" for j in range(data.n_features)], dtype=object)
     for rows in row_blocks(data):

@@ -35,13 +35,13 @@ def read_npz(file: TextFile) -> MultiLabelDataset:
             return _Archive(file, archive).dataset()
     except DataFileError:
         raise
-    except FileNotFoundError as problem:
-        raise file.error(
-            "The file does not exist", "Nothing is at this path", "Check the path"
-        ) from problem
     except Exception as problem:
         # Damaged bytes can fail anywhere: in the archive, in an array, in what they make up.
-        raise _not_ours(file, problem) from problem
+        raise file.error(
+            "This is not a complete NPZ file written by labelance",
+            f"Reading it failed ({problem})",
+            "Check the path, or write it again",
+        ) from problem
 
 
 def write_npz(data: MultiLabelDataset, out: BinaryIO) -> None:
@@ -139,18 +139,8 @@ class _Archive:
 
 def _read_array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and type that an array in the NPY format says it has."""
-    version = np.lib.format.read_magic(stream)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[version]
+    npy = np.lib.format
+    is_first = npy.read_magic(stream) == (1, 0)
+    read = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
     return shape, dtype
-
-
-def _not_ours(file: TextFile, problem: Exception) -> DataFileError:
-    return file.error(
-        "This is not a complete NPZ file written by labelance",
-        f"Reading it failed ({problem})",
-        "Write it again",
-    )

@@ -83,11 +83,9 @@ def _reading(file: TextFile) -> Iterator[None]:
         raise
     except Exception as problem:
         # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
-        raise file.error(
-            "This is not a complete Parquet file",
-            f"Reading it failed ({_first_line(problem)})",
-            "Check the path",
-        ) from problem
+        found = f"Reading it failed ({_first_line(problem)})"
+        cure = "Check the path"
+        raise file.error("This is not a complete Parquet file", found, cure) from problem
 
 
 def _words_about(file: TextFile, schema: Any) -> dict[str, Any]:
@@ -289,11 +287,9 @@ _CURES = {"list": _LISTS, "larg": _LISTS, "time": _DATES, "date": _DATES, "dura"
 
 
 def _wrong_type(file: TextFile, name: str, kind: Any) -> DataFileError:
-    return file.error(
-        "Columns must hold numbers, booleans or strings",
-        f"{name!r} is of type {kind}",
-        f"Drop it with {arg('ignore', [name])}, or convert it{_CURES.get(str(kind)[:4], '')}",
-    )
+    found = f"{name!r} is of type {kind}"
+    cure = f"Drop it with {arg('ignore', [name])}, or convert it{_CURES.get(str(kind)[:4], '')}"
+    return file.error("Columns must hold numbers, booleans or strings", found, cure)
 
 
 def _codes(column: Any, declared: list[str] | None) -> Column:

@@ -9,12 +9,9 @@ The format is that of ``save()`` (XDR, versions 2 and 3), see "R Internals", sec
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
@@ -28,14 +25,10 @@ from labelance.datasets.formats._text_file import (
     BYTES_PER_NAME,
     DEFAULT_BUDGET,
     TextFile,
+    find_codec,
+    unpack,
 )
 from labelance.exceptions import DataFileError, arg
-
-_OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZ": bz2.open,
-    b"\xfd7": lzma.open,
-}
 
 # Codes of the format that have no value of their own: NULL and the standard environments.
 _EMPTY = frozenset({0, 241, 242, 253, 254})
@@ -73,20 +66,16 @@ class RObject:
 
 def read_rda(content: bytes, name: str) -> dict[str, RObject]:
     """Read the objects that a file holds, by their names."""
-    opener = _OPENERS.get(content[:2])
-    stream: Any = opener(io.BytesIO(content)) if opener else io.BytesIO(content)
+    codec, packed = find_codec(content[:16]), io.BytesIO(content)
+    budget = max(DEFAULT_BUDGET, BUDGET_PER_BYTE * len(content))
     try:
-        with stream:
-            return dict(
-                _Reader(stream, max(DEFAULT_BUDGET, BUDGET_PER_BYTE * len(content))).objects()
-            )
+        with unpack(codec, packed) if codec else packed as stream:
+            return dict(_Reader(stream, budget).objects())
     except Exception as error:
         # Damaged bytes can fail anywhere: in the archive, in an item, in what it refers to.
-        raise DataFileError(
-            f"{name} is not a readable file of R objects (.rda)",
-            str(error) or "It ends too early",
-            "Download it again",
-        ) from error
+        problem = f"{name} is not a readable file of R objects (.rda)"
+        cure = "Download it again"
+        raise DataFileError(problem, str(error) or "It ends too early", cure) from error
 
 
 class _Reader:
@@ -218,11 +207,9 @@ def read_mldr(file: TextFile, *, ignore: Sequence[str] = ()) -> Table:
         names: list[str] = frame.attributes["names"].value
         columns = [_read_column(column) for column in frame.value]
     except (AttributeError, LookupError, TypeError, ValueError) as problem:
-        raise file.error(
-            "A file of R objects must hold one mldr object",
-            f"It holds {', '.join(objects) or 'nothing'}",
-            "Make one in R with mldr_from_dataframe(frame, labelIndices), and save() it alone",
-        ) from problem
+        found = f"It holds {', '.join(objects) or 'nothing'}"
+        cure = "Make one in R with mldr_from_dataframe(frame, labelIndices), and save() it alone"
+        raise file.error("A file of R objects must hold one mldr object", found, cure) from problem
     dropped = {*find_columns(file, names, ignore, arg("ignore", ...))}
     kept = [j for j, name in enumerate(names) if name not in NOT_DATA and j not in dropped]
     cells: Any = combine_columns([columns[j][0] for j in kept])

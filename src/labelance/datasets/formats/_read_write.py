@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -16,7 +15,7 @@ from labelance._arrays._cells import stored_columns
 from labelance._arrays._containers import stored_values
 from labelance._arrays._words import counts_rows
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import warn_user
+from labelance._utils._messages import show_names, warn_user
 from labelance._validation._arguments import check_choice
 from labelance.datasets._dataset import MultiLabelDataset, find_texts, leave_out
 from labelance.datasets.formats._arff import TextPolicy, read_arff, write_arff
@@ -52,20 +51,10 @@ Format = Literal["arff", "csv", "tsv", "parquet", "libsvm", "npz", "rda"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _SUFFIXES: dict[str, Format] = {
-    ".arff": "arff",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".svm": "libsvm",
-    ".txt": "libsvm",
-    ".npz": "npz",
-    ".rda": "rda",
-    ".rdata": "rda",
-}
+    ".arff": "arff", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet",
+    ".pq": "parquet", ".libsvm": "libsvm", ".svmlight": "libsvm", ".svm": "libsvm",
+    ".txt": "libsvm", ".npz": "npz", ".rda": "rda", ".rdata": "rda",
+}  # fmt: skip
 # What pandas reads, as CSV: the function, and what the file is.
 _READ_BY_PANDAS = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), ("read_excel", "a spreadsheet")),
@@ -76,8 +65,6 @@ _READ_BY_PANDAS = {
     ".sas7bdat": ("read_sas", "a file of SAS"),
     **dict.fromkeys((".pkl", ".pickle"), ("read_pickle", "a pickle")),
 }
-
-
 _BY_NAME: dict[str, Format] = {name: name for name in FORMATS}
 
 
@@ -89,29 +76,20 @@ def find_format(path: Path, format: str | None, name: str = "format") -> Format:
     inner = strip_suffix(path).suffix.lower()
     found = _SUFFIXES.get(inner) if format is None else _BY_NAME.get(format)
     if is_compressed(path) and found in ("parquet", "npz", "rda"):
-        raise InputError(
-            "Parquet, NPZ and R files are already compressed",
-            f"{path.name!r} would be compressed twice",
-            f"Remove {path.suffix} from the name",
-        )
-    if found is None and format is None and inner in _READ_BY_PANDAS:
+        problem = "Parquet, NPZ and R files are already compressed"
+        cure = f"Remove {path.suffix} from the name"
+        raise InputError(problem, f"{path.name!r} would be compressed twice", cure)
+    if found is not None:
+        return found
+    problem = f"The file format must be one of {', '.join(FORMATS)}"
+    if format is None and inner in _READ_BY_PANDAS:
         function, what = _READ_BY_PANDAS[inner]
-        convert = (
-            f": save it as CSV first, in Python: pandas.{function}({str(path)!r})"
-            f".to_csv({path.stem + '.csv'!r}, index=False)"
-        )
-        raise InputError(
-            f"The file format must be one of {', '.join(FORMATS)}",
-            f"{path.name!r} is {what}",
-            f"Use CSV{convert if path.exists() else f', such as {path.stem}.csv'}",
-        )
-    if found is None:
-        raise InputError(
-            f"Unknown file format: it must be one of {', '.join(FORMATS)}",
-            f"Got {arg(name, format)}" if format else f"Got {path.name!r}",
-            f"Pass for example {arg(name, 'csv')}, or use an extension such as .arff or .csv.gz",
-        )
-    return found
+        csv = path.stem + ".csv"
+        convert = f": pandas.{function}({str(path)!r}).to_csv({csv!r}, index=False)"
+        cure = f"Use CSV{convert if path.exists() else f', such as {csv}'}"
+        raise InputError(problem, f"{path.name!r} is {what}", cure)
+    cure = f"Pass for example {arg(name, 'csv')}, or use an extension such as .arff or .csv.gz"
+    raise InputError(problem, f"Got {arg(name, format) if format else repr(path.name)}", cure)
 
 
 _ROWS_THAT_TELL = 1000  # whether a column counts rows
@@ -288,11 +266,11 @@ def _warn_of_identifiers(
     first: Any = np.asarray(data.values[:_ROWS_THAT_TELL]).T if dense else ()
     last: Any = data.values[-1] if dense else ()
     named = categorical or ()
-    option = (
-        "" if categorical is None else f", or name it in {arg('categorical', ...)} if it is meant"
-    )
+    option = f", or name it in {arg('categorical', ...)} if it is meant"
+    option *= categorical is not None
     words = {name: kind for name, kind in find_texts(data).items() if name not in named}
     texts = [name for name, kind in words.items() if kind == "text"]
+    ids = [name for name in words if name not in texts]
     counted = [
         name
         for name, values, column, end in zip(data.feature_names, data.categories, first, last)
@@ -301,11 +279,7 @@ def _warn_of_identifiers(
     nothing = ", and nothing can be learned of that"
     for names, what, more in (
         (counted, f"{{}} counts the rows, as ids and an index do{nothing}", ""),
-        (
-            [name for name in words if name not in texts],
-            f"Most rows have a string of their own in {{}}, as ids do{nothing}",
-            option,
-        ),
+        (ids, f"Most rows have a string of their own in {{}}, as ids do{nothing}", option),
         (
             texts,
             "Most rows have a text of their own in {}, which profile, advise and "
@@ -314,11 +288,9 @@ def _warn_of_identifiers(
         ),
     ):
         if names:
-            shown = ", ".join(map(repr, names[:5])) + ", …" * (len(names) > 5)
-            warn_user(
-                f"{what.format(shown)}. Leave it out with {arg('ignore', names[:5])}{more}.",
-                LabelanceWarning,
-            )
+            found = what.format(show_names(map(repr, names), 5))
+            cure = f"Leave it out with {arg('ignore', names[:5])}{more}"
+            warn_user(f"{found}. {cure}.", LabelanceWarning)
 
 
 def _warn_of_plain_file(path: Path) -> None:
@@ -328,22 +300,17 @@ def _warn_of_plain_file(path: Path) -> None:
     with path.open("rb") as file:
         packed = find_codec(file.read(16)) is not None
     if not packed:
-        warnings.warn(
-            f"{path} is not compressed, although its name says so; it is read as it is. Rename it "
-            f"to {strip_suffix(path).name}, or download it again.",
-            LabelanceWarning,
-            stacklevel=3,
-        )
+        what = f"{path} is not compressed, although its name says so; it is read as it is"
+        cure = f"Rename it to {strip_suffix(path).name}, or download it again"
+        warn_user(f"{what}. {cure}.", LabelanceWarning)
 
 
 def _check_options(options: dict[str, Any], takes: Collection[str], kind: str) -> None:
     for name in options:
         if name not in takes:
-            raise InputError(
-                f"The format {kind} has the options {', '.join(sorted(takes)) or '(none)'}",
-                f"Got {arg(name, options[name])}",
-                f"Remove it, or pass {arg('format', ...)} if the file extension is wrong",
-            )
+            problem = f"The format {kind} has the options {', '.join(sorted(takes)) or '(none)'}"
+            cure = f"Remove it, or pass {arg('format', ...)} if the file extension is wrong"
+            raise InputError(problem, f"Got {arg(name, options[name])}", cure)
 
 
 def _check_policies(options: dict[str, Any]) -> None:
@@ -352,32 +319,24 @@ def _check_policies(options: dict[str, Any]) -> None:
     check_choice("multi_class", options.get("multi_class", "error"), get_args(MultiClass))
     unknown = list_names(options.get("unknown", ""))
     if not unknown or not all(isinstance(value, str) for value in unknown):
-        raise InputError(
-            f"{arg('unknown')} must be text, or several texts", f"Got {options['unknown']!r}"
-        )
+        problem = f"{arg('unknown')} must be text, or several texts"
+        raise InputError(problem, f"Got {options['unknown']!r}")
     named = list_names(options.get("labels"))
     both = [name for name in list_names(options.get("ignore")) if name in named]
     if both:
-        raise InputError(
-            "A column can be a label or ignored, not both",
-            f"{arg('labels')} and {arg('ignore')} both name {both[0]!r}",
-            "Remove it from one of them",
-        )
+        found = f"{arg('labels')} and {arg('ignore')} both name {both[0]!r}"
+        cure = "Remove it from one of them"
+        raise InputError("A column can be a label or ignored, not both", found, cure)
     separator = options.get("label_separator")
     if separator is None:
         return
     if not isinstance(separator, str) or not separator:
-        raise InputError(
-            f"{arg('label_separator')} must be the text between labels, such as ';'",
-            f"Got {separator!r}",
-        )
+        problem = f"{arg('label_separator')} must be the text between labels, such as ';'"
+        raise InputError(problem, f"Got {separator!r}")
     other = next((name for name in ("present", "multi_class") if name in options), None)
     if other is not None:
-        raise InputError(
-            f"{arg('label_separator')} and {arg(other)} exclude each other",
-            f"Got {arg(other, options[other])}, too",
-            "Remove one of the two",
-        )
+        problem = f"{arg('label_separator')} and {arg(other)} exclude each other"
+        raise InputError(problem, f"Got {arg(other, options[other])}, too", "Remove one of the two")
 
 
 _WRITERS: dict[Format, Callable[[MultiLabelDataset, BinaryIO], None]] = {
@@ -444,9 +403,8 @@ def write_multilabel(
     path = Path(path)
     kind = find_format(path, format)
     if kind not in _WRITERS:
-        raise InputError(
-            "R files can be read, not written", f"Got {path.name!r}", "Write ARFF, which mldr reads"
-        )
+        cure = "Write ARFF, which mldr reads"
+        raise InputError("R files can be read, not written", f"Got {path.name!r}", cure)
     dataset = data if isinstance(data, MultiLabelDataset) else MultiLabelDataset.from_data(*data)
     _check(dataset, kind)
     beside = label_file_beside(path) if label_file and kind in _WITH_LABEL_FILE else None
@@ -482,11 +440,9 @@ def _write(
 def _check(data: MultiLabelDataset, kind: Format) -> None:
     """Refuse what no reader could tell apart: two columns of one name, codes of no value."""
     if kind == "libsvm" and np.isnan(data.Y.data.astype(float)).any():
-        raise InputError(
-            "LibSVM has no place for unknown labels",
-            f"{np.count_nonzero(np.isnan(data.Y.data))} cells of y are unknown",
-            "Write ARFF, CSV, Parquet or NPZ",
-        )
+        found = f"{np.count_nonzero(np.isnan(data.Y.data))} cells of y are unknown"
+        cure = "Write ARFF, CSV, Parquet or NPZ"
+        raise InputError("LibSVM has no place for unknown labels", found, cure)
     name, times = Counter((*data.feature_names, *data.label_names)).most_common(1)[0]
     if times > 1 and kind not in ("npz", "libsvm"):
         raise InputError(
@@ -498,10 +454,8 @@ def _check(data: MultiLabelDataset, kind: Format) -> None:
     code = (0 <= values) & (values < counts) & (np.trunc(values) == values)
     wrong = np.isfinite(counts) & ~code & ~np.isnan(values)
     if wrong.any():
-        raise InputError(
-            "A categorical feature must hold the codes 0, 1, … of its categories",
-            "X has other values in one",
-        )
+        problem = "A categorical feature must hold the codes 0, 1, … of its categories"
+        raise InputError(problem, "X has other values in one")
 
 
 def _names_same_labels(path: Path, names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Text files: what they hold, compressed or not, within a limit of size; cells as text.
+"""Text files: what they hold, compressed or not, within a limit of size; cells of text by pandas.
 
 What a file is packed with follows from its first bytes when it is read, and by its name when it is
 written. Python's own modules unpack all but Zstandard, for which pyarrow does.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import io
 import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -117,11 +118,8 @@ def parse_amount(amount: int | str, name: str = "max_size") -> int:
         return int(amount)
     match = _AMOUNT.fullmatch(str(amount)) if isinstance(amount, str) else None
     if match is None or not float(match[1]):
-        raise InputError(
-            f"{arg(name)} must be a number of bytes, or an amount such as '4GB' or '512MiB'",
-            f"Got {arg(name, amount)}",
-            f"Try {arg(name, '4GB')}",
-        )
+        problem = f"{arg(name)} must be a number of bytes, or an amount such as '4GB' or '512MiB'"
+        raise InputError(problem, f"Got {arg(name, amount)}", f"Try {arg(name, '4GB')}")
     power = _UNITS.index(match[2].lower()) + 1 if match[2] else 0
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
@@ -171,11 +169,9 @@ class TextFile:
             raise self._too_large(f"{what.capitalize()} would take {format_amount(needed)}")
 
     def _too_large(self, found: str) -> DataFileError:
-        return self.error(
-            f"The content of the file exceeds {arg('max_size', format_amount(self.max_size))}",
-            found,
-            f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}",
-        )
+        problem = f"The content of the file exceeds {arg('max_size', format_amount(self.max_size))}"
+        cure = f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}"
+        return self.error(problem, found, cure)
 
     def read_bytes(self) -> bytes:
         """Return what the file holds, unpacked and otherwise as it is."""
@@ -216,12 +212,10 @@ class TextFile:
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\0" in text:
-            raise self.error(
-                "A data file must be text",
-                "It has a zero byte, like a binary file or UTF-16",
-                "Check the path, or save it as UTF-8 text",
-                line=text.count(b"\n", 0, text.index(b"\0")) + 1,
-            )
+            problem = "A data file must be text"
+            found = "It has a zero byte, like a binary file or UTF-16"
+            cure = "Check the path, or save it as UTF-8 text"
+            raise self.error(problem, found, cure, line=text.count(b"\n", 0, text.index(b"\0")) + 1)
         if not text.isascii():
             text = self._encode(text)
         return text if text.endswith(b"\n") or not text else text + b"\n"
@@ -247,6 +241,78 @@ def _extends_ascii(encoding: str) -> bool:
         return ascii_bytes.decode(encoding) == ascii_bytes.decode("ascii")
     except (LookupError, UnicodeError, ValueError):
         return False
+
+
+# --- cells of text --------------------------------------------------------------------------------
+
+
+MISSING, BLANKS = "?", " \t"
+_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
+_NUMBER = re.compile(
+    r"[-+]?(?:nan|inf(?:inity)?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?)", re.I
+)
+
+
+def read_frame(
+    text: bytes, separator: str, width: int, *, dtype: Any = None, **options: Any
+) -> Any:
+    """Return rows of cells as a frame; raise ValueError for a row of more cells than ``width``.
+
+    A row of fewer cells is filled with empty ones.
+    """
+    import pandas as pd
+
+    typed = dtype is not None and (not isinstance(dtype, dict) or len(dtype) == width)
+    # pandas takes the first row for the right one, however long it is.
+    first = separator.join([MISSING] * width)
+    version = tuple(map(int, pd.__version__.split(".")[:2]))
+    if version < (3, 1):  # later it is the default, and warned of
+        options["float_precision"] = "round_trip"
+    frame = pd.read_csv(
+        io.BytesIO(b"".join([first.encode(), b"\n", text])),
+        sep=separator,
+        header=None,
+        names=range(width),
+        index_col=False,
+        dtype=dtype,
+        keep_default_na=False,
+        skipinitialspace=True,
+        # In parts where all types are known; else a column is of one type as a whole.
+        **{"na_values": [MISSING], "low_memory": typed, **options},
+    )
+    return frame.iloc[1:]
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number; `float` takes digits of other scripts and underscores."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def parse_number(text: str) -> float:
+    """Return the number that a text is; raise ValueError if it is none."""
+    if not is_number(text):
+        raise ValueError
+    return float(text)
+
+
+def are_integers(values: Iterable[str]) -> bool:
+    """Return whether these values are integers as Python writes them, so that numbers tell them."""
+    return all(len(value) < 16 and _DIGITS.fullmatch(value) for value in values)
+
+
+def codes_of_integers(numbers: NDArray[np.float64], values: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the positions of numbers among declared integers; NaN stays.
+
+    Raises ValueError for any other number.
+    """
+    declared = np.array(values, dtype=np.float64)
+    order = np.argsort(declared)
+    place = np.searchsorted(declared[order], numbers)
+    found = order[np.minimum(place, len(order) - 1)]
+    missing = np.isnan(numbers)
+    if not ((declared[found] == numbers) | missing).all():
+        raise ValueError
+    return np.where(missing, np.nan, found)
 
 
 Words = NDArray[np.object_]
