@@ -481,7 +481,7 @@ def test_advise_says_what_to_do_and_speaks_json(call, songs):
 def test_advise_shows_on_a_terminal_what_it_is_at(call, songs, monkeypatch):
     real = labelance.advise
     monkeypatch.setattr("labelance._progress.is_interactive", lambda **where: True)
-    monkeypatch.setattr("labelance.cli._advise.is_interactive", lambda: True)
+    monkeypatch.setattr("labelance.cli._models.is_interactive", lambda: True)
     monkeypatch.setattr(
         labelance,
         "advise",

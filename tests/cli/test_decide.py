@@ -427,7 +427,7 @@ def test_missing_labels_are_left_out_on_request(call, files, data):
     out = call("scores.csv", "--truth", "truth.csv", "--json")[1]
     assert "known" not in json.loads(out)["labels"][0]
     write("t.csv", y, rare=["maybe", *["no"] * 299])
-    assert "'maybe'" in call("scores.csv", "--truth", "t.csv")[2]
+    assert "maybe" in call("scores.csv", "--truth", "t.csv")[2]
 
 
 def test_apply_takes_the_same_labels(call, files, data):
@@ -455,7 +455,7 @@ def test_a_column_of_numbers_that_names_rows_is_no_label(call, files, data, trut
     pd.DataFrame(ids | dict(zip(NAMES, scores.T))).to_csv("s.csv", index=False)
     pd.DataFrame((ids if truth_has_it else {}) | dict(zip(NAMES, y.T))).to_csv("t.csv", index=False)
     code, _, err = call("s.csv", "--truth", "t.csv")
-    assert (code, "'customer'" in err, "--id customer" in err) == (1, True, True)
+    assert (code, "'customer'" in err, "--id" in err) == (1, True, True)
     assert call("s.csv", "--truth", "t.csv", "--id", "customer")[0] == 0
 
 

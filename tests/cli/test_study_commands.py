@@ -334,7 +334,7 @@ def test_interrupted_it_says_what_is_kept(plan, number, executor):
 
 def test_the_line_on_a_terminal(plan):
     """What a person sees: cells, failures, time left."""
-    from labelance.cli._study_run import line
+    from labelance.cli._study import line
     from labelance.study import StudyProgress
 
     study = load_study(plan)

@@ -10,14 +10,12 @@ import typer
 from labelance import __version__
 from labelance._progress import above_bars
 from labelance.cli import _datasets, _study
-from labelance.cli._advise import advise
 from labelance.cli._console import App, errors, fail, flags, in_flags
 from labelance.cli._data import DASK_PAGE, MOST_ROWS
 from labelance.cli._decide import decide
 from labelance.cli._demo import demo
-from labelance.cli._files import compare, convert, describe, profile, split
-from labelance.cli._models import fit, predict
-from labelance.cli._play import play
+from labelance.cli._files import compare, convert, describe, play, profile, split
+from labelance.cli._models import advise, fit, predict
 from labelance.cli._resample import methods, resample
 from labelance.exceptions import LabelanceError, LongSearchWarning
 
@@ -36,45 +34,25 @@ app = App(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo", epilog="Example: labelance demo --picture demo.png")(demo)
-app.command("describe", epilog="Example: labelance describe songs.csv --labels happy,sad,calm")(
-    describe
-)
-app.command("profile", epilog="Example: labelance profile songs.csv --labels -3 -o songs.html")(
-    profile
-)
-app.command(
-    "advise", epilog="Example: labelance advise songs.csv --labels happy,sad,calm --budget 60"
-)(advise)
-app.command(
-    "fit",
-    epilog="Example: labelance fit posts.csv --labels joy,anger,fear -o model.skops",
-)(fit)
-app.command(
-    "predict", epilog="Example: labelance predict model.skops new.csv -o labels.csv --scores"
-)(predict)
-app.command(
-    "decide",
-    epilog="Example: labelance decide valid.csv --truth labels.csv --apply test.csv -o decided.csv"
-    ", or: labelance decide valid.npy --truth y.npy --recall 0.9 --confidence 0.9 "
-    "--thresholds found.json, or: labelance decide proba.parquet --per-row 5 -o decided.parquet",
-)(decide)
-app.command(
-    "resample",
-    epilog="Example: labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 "
-    "-o more.arff",
-)(resample)
-app.command(
-    "compare", epilog="Example: labelance compare songs.csv more.csv --labels -3 -o both.html"
-)(compare)
-app.command("methods", epilog="Example: labelance methods mlsol")(methods)
-app.command(
-    "split",
-    epilog="Example: labelance split yeast.arff --sizes 0.6,0.2,0.2 "
-    "-o train.npz,valid.npz,test.npz",
-)(split)
-app.command("convert", epilog="Example: labelance convert yeast.arff.gz yeast.npz")(convert)
-app.command("play", epilog="Example: labelance play songs.csv --labels happy,sad,calm")(play)
+_EXAMPLES = {
+    demo: "labelance demo --picture demo.png",
+    describe: "labelance describe songs.csv --labels happy,sad,calm",
+    profile: "labelance profile songs.csv --labels -3 -o songs.html",
+    advise: "labelance advise songs.csv --labels happy,sad,calm --budget 60",
+    fit: "labelance fit posts.csv --labels joy,anger,fear -o model.skops",
+    predict: "labelance predict model.skops new.csv -o labels.csv --scores",
+    decide: "labelance decide valid.csv --truth labels.csv --apply test.csv -o decided.csv, or: "
+    "labelance decide valid.npy --truth y.npy --recall 0.9 --confidence 0.9 --thresholds "
+    "found.json, or: labelance decide proba.parquet --per-row 5 -o decided.parquet",
+    resample: "labelance resample yeast.arff --method mlsol --set sampling_ratio=0.5 -o more.arff",
+    compare: "labelance compare songs.csv more.csv --labels -3 -o both.html",
+    methods: "labelance methods mlsol",
+    split: "labelance split yeast.arff --sizes 0.6,0.2,0.2 -o train.npz,valid.npz,test.npz",
+    convert: "labelance convert yeast.arff.gz yeast.npz",
+    play: "labelance play songs.csv --labels happy,sad,calm",
+}  # in the order of the help
+for _command, _example in _EXAMPLES.items():
+    app.command(epilog=f"Example: {_example}")(_command)
 app.add_typer(_datasets.app, name="datasets")
 app.add_typer(_study.app, name="study")
 

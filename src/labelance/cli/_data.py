@@ -10,8 +10,8 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial, wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -49,6 +49,11 @@ def option(help: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=help, show_default=False, **more)
 
 
+def output_option(help: str) -> Any:
+    """Return the option that says where a result goes."""
+    return option(help, "-o", "--output")
+
+
 ToOption = Annotated[
     Format | None,
     option("The format to write, where the name does not tell; that of DATA for - unless given."),
@@ -61,12 +66,12 @@ ScaleOption = Annotated[
     typer.Option(help="Divide features by their range or standard deviation first."),
 ]
 SubsampleOption = Annotated[
-    int,
-    typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0),
+    int, typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0)
 ]
 MOST_ROWS = 50_000
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ForceOption = Annotated[bool, option("Overwrite files that exist already.", "--force")]
+JsonOption = Annotated[bool, option("Print the result as JSON.", "--json")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,10 @@ class Source:
         if self.data == STREAM or os.path.isfile(self.data):  # no error for a name that is too long
             return self._read()
         name = self._name_in_catalogue()
-        self._refuse(*(one.name for one in fields(self) if one.name not in ("data", "protocol")))
+        if self._options():
+            flag = next(iter(self._options())).replace("_", "-")
+            found = f"{self.data} is a dataset of the catalogue"
+            raise InputError(f"--{flag} describes how a file is read", found)
         return labelance.datasets.load_dataset(name, protocol=self.protocol)
 
     def load_mixed(self) -> tuple[MultiLabelDataset, dict[str, Any]]:
@@ -162,11 +170,9 @@ class Source:
             dataset = replace(self, ignore=",".join(ignored) or None).load()
         for cells in vectors.values():
             if len(cells) != dataset.n_samples:
-                raise InputError(
-                    "Rows with vectors cannot be left out",
-                    f"{self.data} has {len(cells)} rows, and {dataset.n_samples} remain",
-                    "Use --missing-labels keep or negative",
-                )
+                found = f"{self.data} has {len(cells)} rows, and {dataset.n_samples} remain"
+                cure = "Use --missing-labels keep or negative"
+                raise InputError("Rows with vectors cannot be left out", found, cure)
         return dataset, vectors
 
     def _vectors(self) -> dict[str, Any]:
@@ -213,11 +219,10 @@ class Source:
             raise InputError(
                 "--protocol works with datasets of the catalogue only", f"{self.data} is a file"
             )
-        if self.data != STREAM:
-            _check_fits_memory(self.data, self.find_format())
-            return labelance.datasets.read_multilabel(self.data, **self._options())
-        with _standard_input(self.find_format()) as path:
-            _check_fits_memory(path, self.find_format())
+        kind = self.find_format()
+        piped = self.data == STREAM
+        with _standard_input(kind) if piped else nullcontext(Path(self.data)) as path:
+            _check_fits_memory(path, kind)
             return labelance.datasets.read_multilabel(path, **self._options())
 
     def _options(self) -> dict[str, Any]:
@@ -228,39 +233,21 @@ class Source:
             options[name] = split_names(options[name])
         return {name: value for name, value in options.items() if value is not None}
 
-    def _refuse(self, *names: str) -> None:
-        """Raise for options that say how a file is read, where there is none."""
-        for name in names:
-            if getattr(self, name) is not None:
-                raise InputError(
-                    f"--{name.replace('_', '-')} describes how a file is read",
-                    f"{self.data} is a dataset of the catalogue",
-                )
-
     def _unknown(self, catalogue: dict[str, str]) -> InputError:
         if os.path.isdir(self.data):
             inside = sorted(filter(_is_data_file, os.listdir(self.data)))
             path = os.path.join(self.data, inside[0] if inside else "FILE")
-            cure = f"Name a file in it, for example {path}"
+            found, cure = f"{self.data} is a folder", f"Name a file in it, for example {path}"
             if any(name.endswith(".parquet") for name in inside):
                 cure += f"; Dask reads all its Parquet files, see {DASK_PAGE}"
-            return InputError(
-                "DATA must be a file or a dataset of the catalogue",
-                f"{self.data} is a folder",
-                cure,
-            )
-        if os.path.exists(self.data):
-            return InputError(
-                "DATA must be a file or a dataset of the catalogue",
-                f"{self.data} is a pipe or a device",
-                "Read it from standard input: labelance describe - --format csv < PIPE",
-            )
-        return InputError(
-            "DATA must be a file or a dataset of the catalogue",
-            f"There is no file {self.data!r}, and no dataset of this name",
-            did_you_mean(self.data, catalogue.values())
-            + "Check the path, or list the datasets: labelance datasets list",
-        )
+        elif os.path.exists(self.data):
+            found = f"{self.data} is a pipe or a device"
+            cure = "Read it from standard input: labelance describe - --format csv < PIPE"
+        else:
+            found = f"There is no file {self.data!r}, and no dataset of this name"
+            near = did_you_mean(self.data, catalogue.values())
+            cure = f"{near}Check the path, or list the datasets: labelance datasets list"
+        return InputError("DATA must be a file or a dataset of the catalogue", found, cure)
 
 
 def takes_options(
@@ -425,10 +412,8 @@ def check_free(path: Path, force: bool) -> None:
         return
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(
-            "The output must be a file in a writable folder",
-            f"{path} is a folder" if path.is_dir() else f"{folder} is not a folder",
-        )
+        found = f"{path} is a folder" if path.is_dir() else f"{folder} is not a folder"
+        raise InputError("The output must be a file in a writable folder", found)
     keep_files(path, force)
 
 
@@ -436,11 +421,8 @@ def check_page(path: Path, force: bool) -> None:
     """Refuse a name of a page that no browser opens, and what `check_free` refuses."""
     if path.suffix.lower() not in (".html", ".htm"):
         page = "page.html" if str(path) == STREAM else path.with_suffix(".html")
-        raise InputError(
-            "The page must be an HTML file",
-            f"Got -o {path}",
-            f"Use -o {page}; a browser opens it and can print it to PDF",
-        )
+        cure = f"Use -o {page}; a browser opens it and can print it to PDF"
+        raise InputError("The page must be an HTML file", f"Got -o {path}", cure)
     check_free(path, force)
 
 

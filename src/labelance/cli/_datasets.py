@@ -11,7 +11,7 @@ import labelance
 from labelance._progress import loop, show_progress
 from labelance._utils._messages import did_you_mean
 from labelance.cli._console import App, console, print_json, print_table, say
-from labelance.cli._data import JsonOption
+from labelance.cli._data import JsonOption, option
 from labelance.exceptions import InputError
 
 app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
@@ -66,7 +66,7 @@ def info(
 @app.command(epilog="Example: labelance datasets fetch yeast scene")
 def fetch(
     names: NamesArgument = None,
-    force: Annotated[bool, typer.Option("--force", help="Download again.")] = False,
+    force: Annotated[bool, option("Download again.", "--force")] = False,
     json: JsonOption = False,
 ) -> None:
     """Download datasets into the cache folder and check them."""
@@ -92,12 +92,10 @@ def verify(names: NamesArgument = None, json: JsonOption = False) -> None:
     wanted = names or _all_names()
     checks = [labelance.datasets.verify_dataset(name) for name in wanted]
     if json:
-        print_json(
-            [
-                {"name": c.name, "found": c.files is not None, "problems": list(c.problems)}
-                for c in checks
-            ]
-        )
+        print_json([
+            {"name": c.name, "found": c.files is not None, "problems": list(c.problems)}
+            for c in checks
+        ])  # fmt: skip
     else:
         rows = [
             (c.name, "not here" if c.files is None else "; ".join(c.problems) or "as published")

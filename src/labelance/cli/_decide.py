@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 import labelance
 from labelance._utils._files import replace_when_done
 from labelance.cli._console import flags, plain, print_json, print_table, report_kept_files, say
-from labelance.cli._data import ForceOption, JsonOption, check_free, option, takes_options
+from labelance.cli._data import (
+    ForceOption,
+    JsonOption,
+    check_free,
+    option,
+    output_option,
+    takes_options,
+)
 from labelance.cli._scores import (
     LabelColumns,
     check_suffix,
@@ -77,18 +84,14 @@ class _Request:
                "(refuse, the default), predict them always or never, or pool them."),
     ] = None  # fmt: skip
     per_row: Annotated[int | None, option("The most labels of a row.", metavar="K")] = None
-    exactly: Annotated[bool, typer.Option("--exactly", help="Exactly K labels for every row.")] = (
-        False
-    )
+    exactly: Annotated[bool, option("Exactly K labels for every row.", "--exactly")] = False
     per_label: Annotated[int | None, option("The most rows of a label.", metavar="M")] = None
     total: Annotated[int | None, option("The most decisions in total.", metavar="B")] = None
     calibrate: Annotated[
         bool,
-        typer.Option(
-            "--calibrate",
-            help="Make scores probabilities by SCORES and --truth, before a budget is kept.",
-        ),
-    ] = False
+        option("Make scores probabilities by SCORES and --truth, before a budget is kept.",
+               "--calibrate"),
+    ] = False  # fmt: skip
     apply: Annotated[
         Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
     ] = None
@@ -98,11 +101,9 @@ class _Request:
     ] = None
     by_position: Annotated[
         bool,
-        typer.Option(
-            "--by-position",
-            help="Rows of SCORES and --truth have the same order, whatever their ids.",
-        ),
-    ] = False
+        option("Rows of SCORES and --truth have the same order, whatever their ids.",
+               "--by-position"),
+    ] = False  # fmt: skip
     missing_labels: Annotated[
         Literal["error", "ignore"],
         typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),
@@ -110,7 +111,7 @@ class _Request:
     encoding: Annotated[str, typer.Option(help="The encoding of text files.")] = "UTF-8"
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0
     output: Annotated[
-        Path | None, option("Where to write decisions: CSV, TSV, Parquet or NPZ.", "-o", "--output")
+        Path | None, output_option("Where to write decisions: CSV, TSV, Parquet or NPZ.")
     ] = None
     thresholds: Annotated[
         Path | None,
@@ -119,8 +120,7 @@ class _Request:
 
     def given(self, *names: str) -> list[str]:
         """Return the flags among these that were typed."""
-        typed = [name for name in names if getattr(self, name) is not None]
-        return [f"--{name.replace('_', '-')}" for name in typed if getattr(self, name) is not False]
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True)
@@ -178,72 +178,61 @@ def _check_request(request: _Request) -> None:
     truth, output, thresholds = request.truth, request.output, request.thresholds
     budgets = request.given(*_BUDGETS)
     guarantees = request.given("recall", "precision")
-    kinds = [*guarantees, *budgets[:1]]
-    if len(kinds) > 1 or (guarantees and request.objective):
-        both = kinds if len(kinds) > 1 else [*kinds, "--objective"]
-        raise InputError(
-            "--recall, --precision, a budget and --objective exclude each other",
-            f"Got {' and '.join(both)}",
-        )
-    if truth is None and not budgets:
-        raise InputError(
-            "Thresholds need rows with known labels",
-            "--truth is missing",
-            "Add --truth with the labels of these rows, or a budget such as --per-row 5",
-        )
-    for flag in request.given("confidence", "too_few", "exactly"):
-        partner = "--per-row" if flag == "--exactly" else "--recall or --precision"
-        if not (request.given("per_row") if flag == "--exactly" else guarantees):
-            raise InputError(f"{flag} needs {partner}", f"Got {flag} alone")
-    if request.precision is not None and request.too_few in ("always", "pool"):
-        found = f"Got --too-few {request.too_few}"
-        raise InputError("With --precision, --too-few must be refuse or never", found)
-    if request.apply is not None and (truth is None or output is None):
-        raise InputError(
-            "--apply needs --truth, to find thresholds, and -o, to write decisions",
-            f"{'--truth' if truth is None else '-o'} is missing",
-            "Add --truth, or pass the file as SCORES" if truth is None else "Add -o decisions.csv",
-        )
-    if request.calibrate and (truth is None or not budgets):
-        raise InputError(
-            "--calibrate needs a budget, and rows with known labels",
-            f"{'--truth' if truth is None else 'A budget'} is missing",
-            "Add --truth with the labels of SCORES"
-            if truth is None
-            else "Remove it: thresholds need no probabilities",
-        )
+    goals = [*guarantees, *budgets[:1], *(request.given("objective") if guarantees else ())]
+    lonely = "" if guarantees else next(iter(request.given("confidence", "too_few")), "")
+    unsafe = request.precision is not None and request.too_few in ("always", "pool")
+    one_file = output and thresholds and output.resolve() == thresholds.resolve()
+    rules: list[tuple[Any, str, str, str]] = [
+        (len(goals) > 1, "--recall, --precision, a budget and --objective exclude each other",
+         f"Got {' and '.join(goals)}", ""),
+        (truth is None and not budgets, "Thresholds need rows with known labels",
+         "--truth is missing",
+         "Add --truth with the labels of these rows, or a budget such as --per-row 5"),
+        (lonely, f"{lonely} needs --recall or --precision", "Neither is given", ""),
+        (request.exactly and request.per_row is None, "--exactly needs --per-row", "Got none", ""),
+        (unsafe, "With --precision, --too-few must be refuse or never",
+         f"Got --too-few {request.too_few}", ""),
+        (request.apply and truth is None, "--apply needs rows with known labels",
+         "--truth is missing", "Add --truth, or pass the file as SCORES"),
+        (request.apply and output is None, "--apply writes decisions", "-o is missing",
+         "Add -o decisions.csv"),
+        (request.calibrate and truth is None, "--calibrate needs rows with known labels",
+         "--truth is missing", "Add --truth with the labels of SCORES"),
+        (request.calibrate and not budgets, "--calibrate is for budgets", "A budget is missing",
+         "Remove it: thresholds need no probabilities"),
+        (one_file, "Decisions and thresholds need a file each",
+         f"Got -o {output} and --thresholds {thresholds}", ""),
+    ]  # fmt: skip
+    _check_rules(rules)
     if budgets:
         _check_budgets(request)
     if output is not None:
         check_suffix(output)
-    if output is not None and thresholds is not None and output.resolve() == thresholds.resolve():
-        found = f"Got -o {output} and --thresholds {thresholds}"
-        raise InputError("Decisions and thresholds need a file each", found)
 
 
 def _check_budgets(request: _Request) -> None:
-    batch = request.given("per_label", "total")
-    if request.objective in ("gmean", "micromacro"):
-        raise InputError(
-            "With a budget, --objective must be f1 or balanced_accuracy", f"Got {request.objective}"
-        )
-    if batch and request.truth is not None and not request.calibrate:
-        raise InputError(
-            f"{batch[0]} decides all rows of a file at once, from probabilities alone",
-            "Got --truth, too",
-            "Remove --truth, or add --calibrate",
-        )
-    if batch and request.per_row is not None and request.objective != "balanced_accuracy":
-        raise InputError(
-            f"--per-row together with {batch[0]} needs --objective balanced_accuracy",
-            f"Got {request.objective or 'f1'}",
-        )
-    if request.thresholds is not None:
-        raise InputError(
-            "--thresholds does not work with a budget",
-            "A budget has no thresholds",
-            "--json has counts",
-        )
+    objective = request.objective or "f1"
+    batch = next(iter(request.given("per_label", "total")), "")
+    both = batch and request.per_row is not None
+    _check_rules([
+        (objective in ("gmean", "micromacro"),
+         "With a budget, --objective must be f1 or balanced_accuracy", f"Got {objective}", ""),
+        (batch and request.truth is not None and not request.calibrate,
+         f"{batch} decides all rows of a file at once, from probabilities alone",
+         "Got --truth, too", "Remove --truth, or add --calibrate"),
+        (both and objective != "balanced_accuracy",
+         f"--per-row together with {batch} needs --objective balanced_accuracy",
+         f"Got {objective}", ""),
+        (request.thresholds, "--thresholds does not work with a budget",
+         "A budget has no thresholds", "--json has counts"),
+    ])  # fmt: skip
+
+
+def _check_rules(rules: list[tuple[Any, str, str, str]]) -> None:
+    """Raise the error of the first rule whose condition holds."""
+    for is_broken, *parts in rules:
+        if is_broken:
+            raise InputError(*parts)
 
 
 def _read(request: _Request) -> tuple[LabelColumns, LabelColumns, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,9 +12,10 @@ import typer
 
 from labelance._progress import loop, show_progress
 from labelance.cli._console import print_json, print_table, report_kept_files, say
-from labelance.cli._data import check_free
+from labelance.cli._data import JsonOption, check_free, option
 
 N_REPEATS = 3  # times two folds
+MEASURES = ("macro_f1", "macro_auc_roc", "macro_auc_pr")
 
 
 @dataclass(frozen=True)
@@ -57,65 +57,49 @@ def run_ten_lines() -> dict[str, float]:
 
 def compare(X: np.ndarray, Y: np.ndarray, seed: int, *, quiet: bool) -> list[Score]:
     """Return the mean scores over stratified folds, for every learner and method."""
+    from sklearn.model_selection import cross_validate
+
+    from labelance.metrics import get_joint_scorer
     from labelance.model_selection import RepeatedIterativeStratifiedKFold
 
     folds = RepeatedIterativeStratifiedKFold(n_splits=2, n_repeats=N_REPEATS, random_state=seed)
-    splits = list(folds.split(X, Y))
-    scores = []
-    with show_progress(not quiet), loop("Comparing", 2 * len(splits), "folds") as bar:
-        for name, learner in _learners().items():
-            measured: dict[str, list[tuple[float, ...]]] = {}
-            for train, test in splits:
-                for method, model in fit_methods(learner, X[train], Y[train], seed):
-                    measured.setdefault(method, []).append(_measure(model, X[test], Y[test]))
-                bar.advance()
-            scores += [Score(name, method, *np.mean(m, axis=0)) for method, m in measured.items()]
+    splits, scorer = list(folds.split(X, Y)), get_joint_scorer(*MEASURES)
+    models, scores = _make_models(seed), []
+    with show_progress(not quiet), loop("Comparing", len(models), "models") as bar:
+        for (learner, method), model in models.items():
+            found = cross_validate(model, X, Y, cv=splits, scoring=scorer, error_score="raise")
+            means = (float(found[f"test_{name}"].mean()) for name in MEASURES)
+            scores.append(Score(learner, method, *means))
+            bar.advance()
     return scores
 
 
-def _learners() -> dict[str, Any]:
-    from labelance.learners import BinaryRelevance, MLkNN
-
-    return {"BR of C4.5": BinaryRelevance(), "MLkNN": MLkNN()}
-
-
-def fit_methods(learner: Any, X: np.ndarray, Y: np.ndarray, seed: int) -> Iterator[tuple[str, Any]]:
-    """Yield every method's fitted model.
-
-    A member of an ensemble is the learner after one draw of the sampler, so that the first
-    one is the sampler alone, and costs nothing more.
-    """
-    from sklearn.base import clone
+def _make_models(seed: int) -> dict[tuple[str, str], Any]:
+    """Return the models to compare, by learner and method."""
+    from imblearn.pipeline import make_pipeline
 
     from labelance.ensemble import EMLSMOTE, EMLSOL
+    from labelance.learners import BinaryRelevance, MLkNN
+    from labelance.sampling import MLSMOTE, MLSOL
 
-    yield "no sampling", clone(learner).fit(X, Y)
-    options: dict[str, Any] = {"tune_on": "train", "random_state": seed}  # as in the paper
-    ensembles = [make(learner, **options).fit(X, Y) for make in (EMLSMOTE, EMLSOL)]
-    for name, ensemble in zip(("MLSMOTE", "MLSOL"), ensembles):
-        yield name, ensemble.estimators_[0]
-    for name, ensemble in zip(("EMLSMOTE", "EMLSOL"), ensembles):
-        yield name, ensemble
-
-
-def _measure(model: Any, X: np.ndarray, Y: np.ndarray) -> tuple[float, ...]:
-    from labelance.metrics import macro_auc_pr, macro_auc_roc, macro_f1
-
-    relevance = model.predict_proba(X)
-    return (
-        macro_f1(Y, model.predict(X)),
-        macro_auc_roc(Y, relevance),
-        macro_auc_pr(Y, relevance),
-    )
+    ensemble: dict[str, Any] = {"tune_on": "train", "random_state": seed}  # as in the paper
+    models = {}
+    for name, learner in {"BR of C4.5": BinaryRelevance(), "MLkNN": MLkNN()}.items():
+        models[name, "no sampling"] = learner
+        models[name, "MLSMOTE"] = make_pipeline(MLSMOTE(random_state=seed), learner)
+        models[name, "MLSOL"] = make_pipeline(MLSOL(random_state=seed), learner)
+        models[name, "EMLSMOTE"] = EMLSMOTE(learner, **ensemble)
+        models[name, "EMLSOL"] = EMLSOL(learner, **ensemble)
+    return models
 
 
 def demo(
     picture: Annotated[
         Path, typer.Option(help="Where to draw the data before and after (needs matplotlib).")
     ] = Path("labelance-demo.png"),
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw nothing.")] = False,
+    no_picture: Annotated[bool, option("Draw nothing.", "--no-picture")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the samplers' data, folds and draws.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Run the ten lines of the README, then compare samplers and ensembles of them.
 

@@ -1,8 +1,11 @@
-"""What one can do with a data file: describe, convert and split it, or make a page of it."""
+"""What one can do with a data file: describe, convert and split it, or look at it on a page."""
 
 from __future__ import annotations
 
+import threading
+import webbrowser
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,6 +28,7 @@ from labelance.cli._data import (
     JsonOption,
     NeighborsOption,
     ScaleOption,
+    SeedOption,
     Source,
     SubsampleOption,
     ToOption,
@@ -33,6 +37,7 @@ from labelance.cli._data import (
     choose_format,
     measure,
     option,
+    output_option,
     reads_data,
     tell_losses,
     write,
@@ -113,16 +118,13 @@ def convert(
 def split(
     source: Source,
     output: Annotated[
-        str,
-        option("Files to write, one for each part, separated by commas.", "-o", "--output"),
+        str, output_option("Files to write, one for each part, separated by commas.")
     ],
     sizes: Annotated[
         str, typer.Option(help="Shares of the parts, or numbers of rows, separated by commas.")
     ] = "0.75,0.25",
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Keep label pairs in proportion too.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    pairs: Annotated[bool, option("Keep label pairs in proportion too.", "--pairs")] = False,
+    seed: SeedOption = 0,
     to: ToOption = None,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -153,11 +155,8 @@ def _report_split(files: list[Path], n_rows: list[int], *, as_json: bool) -> Non
         print_json([{"file": str(f), "rows": rows} for f, rows in zip(files, n_rows)])
         return
     n = sum(n_rows)
-    print_table(
-        f"{n} rows",
-        ("file", "rows", "share"),
-        [(str(f), str(rows), f"{rows / n:.3f}") for f, rows in zip(files, n_rows)],
-    )
+    lines = [(str(f), str(rows), f"{rows / n:.3f}") for f, rows in zip(files, n_rows)]
+    print_table(f"{n} rows", ("file", "rows", "share"), lines)
 
 
 def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
@@ -168,20 +167,13 @@ def _parse(sizes: str, output: str) -> tuple[tuple[Any, ...], list[Path]]:
     files = [Path(name.strip()) for name in output.split(",")]
     if Path(STREAM) in files:
         raise InputError("The parts of a split must go to files", "-o is -, standard output")
-    if len(set(files)) < len(files):
-        raise InputError("Every part of a split needs its own file", "A file is named twice")
-    if len(files) != len(shares):
-        raise InputError(
-            "Every part of a split needs its own file",
-            f"Got {len(shares)} parts and {len(files)} files",
-        )
+    if not len(shares) == len(files) == len(set(files)):
+        found = f"Got {len(shares)} parts and {len(set(files))} files"
+        raise InputError("Every part of a split needs its own file", found)
     return shares, files
 
 
-PageOption = Annotated[
-    Path,
-    option("Where to write the page, an HTML file.", "-o", "--output"),
-]
+PageOption = Annotated[Path, output_option("Where to write the page, an HTML file.")]
 TitleOption = Annotated[str | None, option("The heading; the name of DATA by default.")]
 
 
@@ -268,3 +260,33 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
 def _measure(dataset: MultiLabelDataset, vectors: Any, **options: Any) -> ImbalanceProfile:
     with long_work(f"Looking at {dataset.n_samples} rows"):
         return measure(dataset, vectors, **options)
+
+
+@partial(reads_data, optional=True)
+def play(
+    source: Source | None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 takes a free one.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, option("Print the address, and open no browser.", "--no-browser")
+    ] = False,
+) -> None:
+    """Open a playground in the browser: what MLSOL sees and makes, at each move of a point.
+
+    Without DATA it begins with figures of the paper, whose points can be dragged, labelled, added
+    and removed. DATA is shown as a map of its first two principal components.
+    """
+    map_dataset = labelance.play.map_dataset
+    scene = None if source is None else map_dataset(source.load(), title=source.data)
+    with labelance.play.Playground(port, data=scene) as playground:
+        say(f"The playground is at {playground.url} (Ctrl-C ends it)")
+        if not no_browser:
+            # Some browsers run inside the terminal, and would keep the server from answering.
+            opening = partial(webbrowser.open, playground.url)
+            threading.Thread(target=opening, daemon=True).start()
+        try:
+            playground.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            say("The playground is closed", to=errors)
+            raise

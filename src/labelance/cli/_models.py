@@ -1,8 +1,8 @@
-"""``labelance fit`` and ``labelance predict``: from a file to a model, and on to labels."""
+"""``labelance advise``, ``fit`` and ``predict``: from a file to a model, and on to labels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,24 +12,30 @@ import numpy as np
 import typer
 
 import labelance
+from labelance._progress import is_interactive
 from labelance._utils._files import replace_when_done
-from labelance._utils._messages import (
-    did_you_mean,
-    optional_import,
-    plural,
-    show_names,
-    unknown_name,
+from labelance._utils._messages import did_you_mean, optional_import, plural, show_names
+from labelance.cli._console import (
+    errors,
+    long_work,
+    only_results_on_stdout,
+    print_json,
+    report_kept_files,
+    say,
+    use_names,
 )
-from labelance.cli._console import errors, long_work, print_json, report_kept_files, say
 from labelance.cli._data import (
     ForceOption,
     JsonOption,
+    SeedOption,
     Source,
     check_free,
     check_is_file,
     join_vectors,
     option,
+    output_option,
     reads_data,
+    split_names,
 )
 from labelance.cli._scores import (
     LabelColumns,
@@ -56,8 +62,7 @@ _TRUSTED = {
     "sklearn.tree._tree.Tree",
 }
 ModelArgument = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", help="A file of labelance fit.", show_default=False),
+    Path, typer.Argument(metavar="MODEL", help="A file of labelance fit.", show_default=False)
 ]
 RowsArgument = Annotated[
     Path,
@@ -70,9 +75,60 @@ RowsArgument = Annotated[
 
 
 @reads_data
+def advise(
+    source: Source,
+    budget: Annotated[float, typer.Option(help="Time budget in seconds for the comparison.")] = 120,
+    measure: Annotated[
+        Literal["macro_f1", "macro_auc_roc", "macro_auc_pr", "neg_macro_brier_loss"],
+        typer.Option(help="What decides: decisions, rankings (two ways) or probabilities."),
+    ] = "macro_f1",
+    seed: SeedOption = 0,
+    jobs: Annotated[int, typer.Option(help="Trees or labels fitted at a time.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Say which learner to use, and what to do about imbalance: often not to resample.
+
+    A race on a sample chooses the learner. Thresholds, class weights, samplers and
+    RareLabelClassifier are compared under it in stratified folds, as far as the budget goes. Prints
+    a verdict with figures, and Python to copy. Ctrl-C prints the verdict of the folds that are
+    finished, if there are two.
+    """
+    # Nothing in a pipe: --budget says how long it takes.
+    with long_work("Reading", quiet=not is_interactive()) as tell:
+        rows = load_rows(source)
+        dataset = rows.dataset
+        X, y = dataset.to_X_y()
+        if rows.left_out or rows.has_vectors:
+            X = rows.X
+            ignored = [*(split_names(source.ignore) or ()), *rows.left_out]
+            source = replace(source, ignore=",".join(ignored) or None)
+            for name, why in rows.left_out.items():
+                say(f"left out: {name} ({why})", to=errors)
+        tell(f"Advising on {dataset.n_samples} rows")
+        use_names(dataset.feature_names, dataset.label_names)
+        try:
+            with only_results_on_stdout():
+                advice = labelance.advise(
+                    X, y, measure=measure, budget=budget, random_state=seed, n_jobs=jobs
+                )
+        except KeyboardInterrupt:
+            say("interrupted before two folds were finished, too early for an advice", to=errors)
+            raise
+    advice = replace(advice, code=source.add_to_code(advice.code))
+    if json:
+        print_json({"source": source.data, **advice.to_dict()})
+    else:
+        say(str(advice))
+        run, planned = advice.design.n_run, advice.design.n_folds
+        say(f"{run} of {planned} folds in {advice.seconds:.0f} s", to=errors)
+    if advice.design.interrupted:  # what is finished is printed; the exit code says the rest
+        raise KeyboardInterrupt
+
+
+@reads_data
 def fit(
     source: Source,
-    output: Annotated[Path, option("Where to write the model, a .skops file.", "-o", "--output")],
+    output: Annotated[Path, output_option("Where to write the model, a .skops file.")],
     learner: Annotated[
         Learner,
         typer.Option(
@@ -80,7 +136,7 @@ def fit(
             "threshold for each label."
         ),
     ] = "default",
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    seed: SeedOption = 0,
     jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -130,18 +186,11 @@ def fit(
 def predict(
     model: ModelArgument,
     data: RowsArgument,
-    output: Annotated[
-        Path,
-        option("Where to write labels: CSV, TSV, Parquet or NPZ.", "-o", "--output"),
-    ],
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Write probabilities in place of 0 and 1.")
-    ] = False,
+    output: Annotated[Path, output_option("Where to write labels: CSV, TSV, Parquet or NPZ.")],
+    scores: Annotated[bool, option("Write probabilities in place of 0 and 1.", "--scores")] = False,
     id_: Annotated[
         str | None,
-        option(
-            "The column that names the rows; by default one that the model does not use.", "--id"
-        ),
+        option("The column that names rows; by default one that the model does not use.", "--id"),
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "UTF-8",
     force: ForceOption = False,
@@ -249,18 +298,14 @@ def _open_model(path: Path) -> Any:
     try:
         named = skops_io.get_untrusted_types(file=path)
     except (BadZipFile, KeyError, ValueError, TypeError) as problem:
-        raise InputError(
-            "MODEL must be a file that labelance fit wrote",
-            f"{path} is no skops file ({type(problem).__name__})",
-            "Pickles are not opened, since that runs code: save the model with skops.io.dump",
-        ) from problem
+        found = f"{path} is no skops file ({type(problem).__name__})"
+        cure = "Pickles are not opened, since that runs code: save the model with skops.io.dump"
+        raise InputError("MODEL must be a file that labelance fit wrote", found, cure) from problem
     unknown = [name for name in named if name not in _TRUSTED and not name.startswith("labelance.")]
     if unknown:
-        raise InputError(
-            f"{path} needs types that labelance does not trust",
-            f"It names {show_names(unknown)}",
-            "If you trust its author, open it in Python: skops.io.load(path, trusted=[…])",
-        )
+        found = f"It names {show_names(unknown)}"
+        cure = "If you trust its author, open it in Python: skops.io.load(path, trusted=[…])"
+        raise InputError(f"{path} needs types that labelance does not trust", found, cure)
     model = skops_io.load(path, trusted=named)
     try:
         check_is_fitted(model)
@@ -421,12 +466,12 @@ def _match_columns(
 
 def _find_id(table: Any, names: list[str], wanted: str | None) -> str | None:
     """Return the column that names the rows, of those that the model does not use."""
-    if wanted is not None:
-        if wanted in table.names:
-            return wanted
-        raise unknown_name("column", wanted, table.names, f"--id of {table.file.path}")
     from labelance._arrays._words import find_kind
+    from labelance.datasets.formats._labels import find_columns
 
+    if wanted is not None:
+        find_columns(table.file, table.names, wanted, "--id")
+        return wanted
     n_rows = table.cells.shape[0]
     words = {name: table.categories[table.names.index(name)] for name in names}
     by_name = [name for name in names if is_id_name(name)]

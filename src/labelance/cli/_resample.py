@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json as json_text
 import re
 import warnings
+from ast import literal_eval
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from inspect import getdoc
@@ -35,11 +35,13 @@ from labelance.cli._data import (
     ForceOption,
     Format,
     JsonOption,
+    SeedOption,
     Source,
     ToOption,
     check_free,
     choose_format,
     option,
+    output_option,
     reads_data,
     split_names,
     tell_losses,
@@ -56,17 +58,13 @@ if TYPE_CHECKING:
 def resample(
     source: Source,
     output: Annotated[
-        Path,
-        option(
-            "Where to write; its ending says the format. - is standard output.", "-o", "--output"
-        ),
+        Path, output_option("Where to write; its ending says the format. - is standard output.")
     ],
     method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
     set_: Annotated[
-        list[str] | None,
-        option("A parameter, as name=value; may be repeated.", "--set"),
+        list[str] | None, option("A parameter, as name=value; may be repeated.", "--set")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    seed: SeedOption = 0,
     device: Annotated[
         str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")
     ] = "cpu",
@@ -153,51 +151,45 @@ def _check_no_texts(
     ways = "Vectorize text first, or use a sampler that only copies rows (MLROS)"
     if len(ignored) < data.X.shape[1]:  # without them there are others to mix
         ways += f", or leave such columns out with {arg('ignore', ignored[:5])}"
-    raise InputError(
-        f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}",
-        "Most rows have a string of their own there",
-        f"{ways}; the page Text of the user guide has models for text",
-    )
+    problem = f"{type(sampler).__name__} needs numbers or categories, and column {name!r} is {what}"
+    cure = f"{ways}; the page Text of the user guide has models for text"
+    raise InputError(problem, "Most rows have a string of their own there", cure)
 
 
 def _make_sampler(method: str, settings: list[str], seed: int) -> Any:
     """Make a sampler from its name and name=value texts."""
-    known = {name.lower(): kind for name, kind in labelance.sampling.all_samplers().items()}
-    if method.lower() not in known:
-        raise unknown_name("sampler", method, sorted(known), "--method")
-    kind = known[method.lower()]
+    kind = _find_kind("sampler", method, labelance.sampling.all_samplers(), "--method")
     names = sorted(kind().get_params())
     options = {"random_state": seed} if "random_state" in names else {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise InputError(
-                "--set needs name=value, such as k_neighbors=7", f"{setting!r} has no value"
-            )
+            problem = "--set needs name=value, such as k_neighbors=7"
+            raise InputError(problem, f"{setting!r} has no value")
         if name not in names:
             raise unknown_name("parameter", name, names, kind.__name__)
         second = re.search(r",\s*(\w+)=", text)
         if second and second[1] in names:
-            raise InputError(
-                "--set takes one name=value",
-                f"{setting!r} has several",
-                "Repeat it: --set "
-                + " --set ".join(re.split(rf",\s*(?=(?:{'|'.join(names)})=)", setting)),
-            )
+            parts = re.split(rf",\s*(?=(?:{'|'.join(names)})=)", setting)
+            cure = f"Repeat it: --set {' --set '.join(parts)}"
+            raise InputError("--set takes one name=value", f"{setting!r} has several", cure)
         options[name] = _parse_value(text)
     return kind().set_params(**options)
 
 
+def _find_kind(what: str, name: str, kinds: Mapping[str, Any], where: str = "") -> Any:
+    """Return the class of this name, in whatever letters."""
+    known = {key.lower(): kind for key, kind in kinds.items()}
+    if name.lower() not in known:
+        raise unknown_name(what, name, sorted(known), where)
+    return known[name.lower()]
+
+
 def _parse_value(text: str) -> Any:
-    """Read a number, true, false, null or a list, as in JSON or Python; others are words."""
-    text = {"True": "true", "False": "false", "None": "null"}.get(text, text)
+    """Read a number, true, false, null, a list or a dict, as Python has them; others are words."""
     try:
-        return (
-            float(text)
-            if re.fullmatch(r"[-+]?([0-9]+\.|\.[0-9]+)", text)
-            else json_text.loads(text)
-        )
-    except ValueError:
+        return literal_eval({"true": "True", "false": "False", "null": "None"}.get(text, text))
+    except (ValueError, SyntaxError):
         return text
 
 
@@ -363,10 +355,7 @@ def methods(
     """List samplers, with what each does to the rows, and learners; or show all about one."""
     samplers, learners = labelance.sampling.all_samplers(), _learners()
     if name is not None:
-        known = {key.lower(): kind for key, kind in (samplers | learners).items()}
-        if name.lower() not in known:
-            raise unknown_name("method", name, sorted(known))
-        kind = known[name.lower()]
+        kind = _find_kind("method", name, samplers | learners)
         doc = getdoc(kind)
         print_json({**_row(kind), "doc": doc}) if json else print(doc)
         return

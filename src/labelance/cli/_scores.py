@@ -25,7 +25,6 @@ _KINDS = {
 _UNNAMED = ""  # the column of an index without a name
 _ID_NAME = re.compile(r"id|index|unnamed: 0|.+[_ .-]id", re.IGNORECASE)
 _ID_TEXT = re.compile(r"[!-~]{1,128}")  # free text has blanks, or other alphabets
-_TRUTH_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _MOST_EXACT = 2**53  # larger integers have no double of their own
 _BLOCK = 10_000
 
@@ -70,21 +69,15 @@ def read_scores(path: Path, id_name: str | None, encoding: str = "utf-8") -> Lab
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
         if id_name is not None:
-            raise InputError(
-                "--id names a column of a table",
-                f"{path} is an array",
-                "An NPZ file may hold ids as 'id'",
-            )
+            cure = "An NPZ file may hold ids as 'id'"
+            raise InputError("--id names a column of a table", f"{path} is an array", cure)
         found = _read_arrays(path, kind)
         if found.is_dataset:
-            raise InputError(
-                "SCORES must be scores of a model",
-                f"{path} is a dataset",
-                f"Score its rows; its labels are --truth {path}",
-            )
+            cure = f"Score its rows; its labels are --truth {path}"
+            raise InputError("SCORES must be scores of a model", f"{path} is a dataset", cure)
     else:
         table = read_table(path, kind, encoding)
-        column = _find_id(table, path, id_name)
+        column = _find_id(table, id_name)
         ids = None if column is None else read_ids(table, kind, column)
         labels = [j for j, name in enumerate(table.names) if j != column and name != _UNNAMED]
         for j in labels:
@@ -102,15 +95,15 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
 
     Raises where only the truth has ids, or ids of another name, unless rows go ``by_position``.
     """
+    from labelance._arrays._containers import stored_values
     from labelance.datasets.formats._parquet import read_vectors
 
     kind = _find_kind(path)
     if kind in ("npz", "npy"):
         found = _read_arrays(path, kind)
-        places = list(range(found.cells.shape[1]))
         if found.names and scores.names:
-            places = _match_names(path, found.names, scores)
-        found = replace(found, cells=found.cells[:, places], names=scores.names)
+            found = found.take(_match_names(path, found.names, scores))
+        found = replace(found, names=scores.names)
     else:
         vectors = list(read_vectors(path)) if kind == "parquet" else []
         table = read_table(path, kind, scores.encoding, ignore=vectors)
@@ -124,12 +117,11 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
             places = others
         else:
             places = [j for j in others if not _looks_like_id(table, j, scores)]
-        unused = sorted({*others}.difference(places)) if own is None else ()
-        for j in unused if not by_position else ():
+        could_join = own is None and not by_position
+        for j in sorted({*others}.difference(places)) if could_join else ():
             if _looks_like_id(table, j, scores) and not _is_default_index(table, kind, j):
                 raise _other_ids(path, table.names[j], scores)
-        cells = np.column_stack([_truth_column(table, path, j) for j in places])
-        found = LabelColumns(path, cells, scores.names, ids)
+        found = LabelColumns(path, _zeros_and_ones(table, places), scores.names, ids)
     if not by_position and scores.ids is None and found.ids is not None:
         raise _other_ids(path, found.id_name, scores)
     if not by_position and found.ids is None and _are_shuffled_numbers(scores.ids):
@@ -141,13 +133,10 @@ def read_truth(path: Path, scores: LabelColumns, missing: str, by_position: bool
             "The scores and --truth must have the same rows and labels",
             f"{scores.path} has {_shape(scores)} and {path} has {_shape(found)}",
         )
-    stored = found.cells if isinstance(found.cells, np.ndarray) else found.cells.data
-    if missing == "error" and np.isnan(stored).any():
-        raise InputError(
-            f"Every cell of {path} must be 0 or 1",
-            f"{np.count_nonzero(np.isnan(stored))} are missing",
-            "Ignore them with --missing-labels ignore",
-        )
+    n_missing = np.count_nonzero(np.isnan(stored_values(found.cells)))
+    if missing == "error" and n_missing:
+        cure = "Ignore them with --missing-labels ignore"
+        raise InputError(f"Every cell of {path} must be 0 or 1", f"{n_missing} are missing", cure)
     return found
 
 
@@ -155,10 +144,8 @@ def read_other_scores(path: Path, scores: LabelColumns, id_name: str | None) -> 
     """Read scores of other rows, of the same labels in the same order."""
     other = read_scores(path, id_name, scores.encoding)
     if other.cells.shape[1] != scores.cells.shape[1]:
-        raise InputError(
-            "--apply needs scores of the same labels",
-            f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}",
-        )
+        found = f"{scores.path} has {_shape(scores)} and {path} has {_shape(other)}"
+        raise InputError("--apply needs scores of the same labels", found)
     if other.names and scores.names:
         _match_names(path, other.names, scores)
     return other
@@ -174,11 +161,9 @@ def write_decisions(path: Path, y: Any, rows: LabelColumns, names: Sequence[str]
     """Write decisions of rows x labels under a temporary name, and rename the file."""
     kind = _KINDS[path.suffix.lower()]
     if kind != "npz" and rows.ids is not None and rows.id_name in names:
-        raise InputError(
-            "Ids and labels must have different names in a table",
-            f"A label and the ids are called {rows.id_name!r}",
-            "Rename the label, or write NPZ",
-        )
+        found = f"A label and the ids are called {rows.id_name!r}"
+        cure = "Rename the label, or write NPZ"
+        raise InputError("Ids and labels must have different names in a table", found, cure)
     with replace_when_done(path) as temporary:
         if kind == "npz":
             _write_npz(temporary, y, rows, names)
@@ -227,11 +212,9 @@ def _find_kind(path: Path) -> str:
     check_is_file(path)
     kind = _KINDS.get(strip_suffix(path).suffix.lower())
     if kind is None or (is_compressed(path) and kind not in ("csv", "tsv")):
-        raise InputError(
-            "Scores and labels must be CSV, TSV, Parquet, NPZ or NPY files",
-            f"Got {path.name!r}",
-            "Save scores with numpy.save('scores.npy', scores), labels with labelance convert",
-        )
+        problem = "Scores and labels must be CSV, TSV, Parquet, NPZ or NPY files"
+        cure = "Save scores with numpy.save('scores.npy', scores), labels with labelance convert"
+        raise InputError(problem, f"Got {path.name!r}", cure)
     return kind
 
 
@@ -265,12 +248,12 @@ def read_table(
     )
 
 
-def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
+def _find_id(table: Any, wanted: str | None) -> int | None:
     """Return the column that names the rows: the one asked for, or one of words."""
+    from labelance.datasets.formats._labels import find_columns
+
     if wanted is not None:
-        if wanted in table.names:
-            return int(table.names.index(wanted))
-        raise unknown_name("column", wanted, table.names, f"--id of {path}")
+        return find_columns(table.file, table.names, wanted, "--id")[0]
     columns = [
         j
         for j, (name, values) in enumerate(zip(table.names, table.categories))
@@ -279,9 +262,10 @@ def _find_id(table: Any, path: Path, wanted: str | None) -> int | None:
     if len(columns) > 1:  # a column with a name says more than an index
         columns = [j for j in columns if table.names[j] != _UNNAMED]
     if len(columns) > 1:
+        names = show_names([repr(table.names[j]) for j in columns])
         raise InputError(
             "Only one column may hold strings, the ids of the rows; all others must be scores",
-            f"{path} has strings in {show_names([repr(table.names[j]) for j in columns])}",
+            f"{table.file.path} has strings in {names}",
             "Remove the other columns from the file, or choose one with --id",
         )
     return columns[0] if columns else None
@@ -332,11 +316,9 @@ def _are_shuffled_numbers(ids: list[str] | None) -> bool:
 def _other_ids(path: Path, name: str | None, scores: LabelColumns) -> InputError:
     here = "no ids" if name is None else f"ids in {name!r}" if name else "ids in its index"
     there = "no ids" if scores.ids is None else f"ids in {scores.id_name!r}"
-    return InputError(
-        "Rows are joined by ids, which both files must have in columns of one name",
-        f"{path} has {here} and {scores.path} has {there}",
-        "Give both one name; or add --by-position if the rows have the same order",
-    )
+    problem = "Rows are joined by ids, which both files must have in columns of one name"
+    cure = "Give both one name; or add --by-position if the rows have the same order"
+    return InputError(problem, f"{path} has {here} and {scores.path} has {there}", cure)
 
 
 def read_ids(table: Any, kind: str, column: int) -> list[str]:
@@ -347,21 +329,17 @@ def read_ids(table: Any, kind: str, column: int) -> list[str]:
     if values is not None:
         return ["" if np.isnan(code) else values[int(code)] for code in cells]
     if not (np.abs(cells) < _MOST_EXACT).all():
-        raise InputError(
-            "Ids must be strings, or integers below 2**53",
-            f"{table.file.path} has other values in {table.names[column]!r}",
-        )
+        found = f"{table.file.path} has other values in {table.names[column]!r}"
+        raise InputError("Ids must be strings, or integers below 2**53", found)
     return [f"{number:.17g}" for number in cells]
 
 
 def _check_numbers(path: Path, name: str, values: Sequence[str] | None) -> None:
     if values:
         word = next((value for value in values if not _is_number(value)), values[0])
-        raise InputError(
-            f"Every score column of {path} must hold numbers",
-            f"{name!r} has {word!r}",
-            f"Correct it, or add --id {name} if the column identifies the rows",
-        )
+        found = f"{name!r} has {word!r}"
+        cure = f"Correct it, or add --id {name} if the column identifies the rows"
+        raise InputError(f"Every score column of {path} must hold numbers", found, cure)
 
 
 def _check_header(path: Path, names: tuple[str, ...]) -> None:
@@ -371,24 +349,19 @@ def _check_header(path: Path, names: tuple[str, ...]) -> None:
             f"{path} has no score columns", "A file needs one column of scores per label"
         )
     if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
-        raise InputError(
-            "The first line must hold the names of the labels",
-            f"{path} starts with the numbers {show_names(names, 3)}",
-            "Add a header line",
-        )
+        found = f"{path} starts with the numbers {show_names(names, 3)}"
+        cure = "Add a header line"
+        raise InputError("The first line must hold the names of the labels", found, cure)
 
 
 def _check_finite(scores: LabelColumns) -> None:
-    cells = scores.cells
-    stored = cells if isinstance(cells, np.ndarray) else cells.data
-    strange = ~np.isfinite(stored)
+    from labelance._arrays._cells import find_stored
+    from labelance._arrays._containers import stored_values
+
+    strange = ~np.isfinite(stored_values(scores.cells))
     if not strange.any():
         return
-    where = np.argwhere(strange)[0]
-    if isinstance(cells, np.ndarray):
-        row, label = where
-    else:
-        row, label = np.searchsorted(cells.indptr, where[0], "right") - 1, cells.indices[where[0]]
+    row, label = find_stored(scores.cells, strange)
     raise InputError(
         f"Every cell of {scores.path} must hold a finite score",
         f"{np.count_nonzero(strange)} are missing or infinite; the first is in row {row + 1}, "
@@ -399,15 +372,10 @@ def _check_finite(scores: LabelColumns) -> None:
 def _read_arrays(path: Path, kind: str) -> LabelColumns:
     """Read a table that numpy or scipy saved, with ``labels`` and ``id`` where an NPZ has them."""
     try:
-        if kind == "npy":
-            return _check_table(LabelColumns(path, np.load(path, allow_pickle=False)))
         # A file of its own, since numpy leaves that of a broken archive open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            names, ids = (
-                archive[key].astype(str).tolist() if key in archive.files else None
-                for key in ("labels", "id")
-            )
-            found = _choose_array(path, archive)
+        with path.open("rb") as file:
+            saved = np.load(file, allow_pickle=False)
+            found = LabelColumns(path, saved) if kind == "npy" else _read_archive(path, saved)
     except InputError:
         raise
     except Exception as problem:  # damaged bytes can fail anywhere
@@ -416,31 +384,31 @@ def _read_arrays(path: Path, kind: str) -> LabelColumns:
             str(problem).partition("\n")[0].rstrip(".") or type(problem).__name__,
             "Save it again with numpy.save, numpy.savez or scipy.sparse.save_npz",
         ) from problem
-    found = replace(found, ids=ids, names=tuple(names) if names else found.names)
     return _check_table(found)
 
 
-def _choose_array(path: Path, archive: Any) -> LabelColumns:
+def _read_archive(path: Path, archive: Any) -> LabelColumns:
     import scipy.sparse as sp
 
-    if "about" in archive.files:  # what labelance itself writes
+    arrays = set(archive.files)
+    if "about" in arrays:  # what labelance itself writes
         data = labelance.datasets.read_multilabel(path)
         return LabelColumns(path, data.Y, data.label_names, is_dataset=True)
-    if {"format", "shape", "data"} <= set(archive.files):
-        matrix = sp.csr_array(sp.load_npz(path))
-        matrix.check_format(full_check=True)
-        return LabelColumns(path, matrix)
-    tables = [name for name in archive.files if name not in ("labels", "id")]
-    is_dataset = {"X", "y"} <= set(tables)
-    if is_dataset:
-        tables = ["y"]
-    if len(tables) != 1:
-        raise InputError(
-            "An NPZ file must have one table, and optionally 'labels' and 'id'",
-            f"{path} has {show_names(archive.files)}",
-            "Save it with numpy.savez('scores.npz', scores=scores, labels=names)",
-        )
-    return LabelColumns(path, archive[tables[0]], is_dataset=is_dataset)
+    is_dataset = {"X", "y"} <= arrays
+    tables = ["y"] if is_dataset else sorted(arrays - {"labels", "id"})
+    if {"format", "shape", "data"} <= arrays:
+        cells = sp.csr_array(sp.load_npz(path))
+        cells.check_format(full_check=True)
+    elif len(tables) == 1:
+        cells = archive[tables[0]]
+    else:
+        problem = "An NPZ file must have one table, and optionally 'labels' and 'id'"
+        cure = "Save it with numpy.savez('scores.npz', scores=scores, labels=names)"
+        raise InputError(problem, f"{path} has {show_names(archive.files)}", cure)
+    names, ids = (
+        archive[key].astype(str).tolist() if key in arrays else None for key in ("labels", "id")
+    )
+    return LabelColumns(path, cells, names and tuple(names), ids, is_dataset=is_dataset)
 
 
 def _check_table(found: LabelColumns) -> LabelColumns:
@@ -455,10 +423,8 @@ def _check_table(found: LabelColumns) -> LabelColumns:
             f"{len(ids or ())} ids",
         )
     if names and len(set(names)) < len(names):
-        raise InputError(
-            f"The labels of {found.path} must have unique names",
-            f"{Counter(names).most_common(1)[0][0]!r} is repeated",
-        )
+        problem = f"The labels of {found.path} must have unique names"
+        raise InputError(problem, f"{Counter(names).most_common(1)[0][0]!r} is repeated")
     return replace(found, cells=cells.astype(float)) if cells.dtype.kind == "b" else found
 
 
@@ -487,25 +453,15 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
     return places
 
 
-def _truth_column(table: Any, path: Path, column: int) -> Any:
-    """Return a column of 0 and 1; NaN where a label is unknown."""
-    cells, values = table.cells[:, column], table.categories[column]
-    if values is None:
-        other = cells[~np.isin(cells, (0, 1)) & ~np.isnan(cells)]
-        if len(other):
-            raise InputError(
-                f"Every label of {path} must be 0 or 1",
-                f"{table.names[column]!r} has {other[0]:g}",
-                f"Add --id {table.names[column]} if the column names the rows",
-            )
-        return cells
-    words = [_TRUTH_WORDS.get(value.strip().lower()) for value in values]
-    if None in words:
-        raise InputError(
-            f"Every label of {path} must be 0 and 1, or true and false",
-            f"{table.names[column]!r} has {values[words.index(None)]!r}",
-        )
-    return np.array([*words, np.nan])[np.where(np.isnan(cells), len(words), cells).astype(int)]
+def _zeros_and_ones(table: Any, columns: list[int]) -> Any:
+    """Return columns of labels, such as 0 and 1 or no and yes; NaN where one is unknown."""
+    from labelance.datasets.formats._labels import split_labels
+
+    try:
+        return split_labels(table.take(np.array(columns)), len(columns), None, "keep").Y
+    except DataFileError as problem:
+        cure = "Correct it, or add --id COLUMN if the column names the rows"
+        raise InputError(problem.problem, problem.found, cure) from problem
 
 
 def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
@@ -514,18 +470,13 @@ def _join(truth: LabelColumns, scores: LabelColumns) -> list[int]:
     place = {one: row for row, one in enumerate(truth.ids)}
     for table in (truth, scores):
         if len(set(table.ids or ())) < len(table.ids or ()):
-            raise InputError(
-                "Ids must be unique",
-                f"{table.path} has an id twice",
-                "Correct the ids, or add --by-position",
-            )
+            cure = "Correct the ids, or add --by-position"
+            raise InputError("Ids must be unique", f"{table.path} has an id twice", cure)
     missing = [one for one in scores.ids if one not in place]
     if missing:
-        raise InputError(
-            f"{truth.path} must have a row for every id of {scores.path}",
-            f"{len(missing)} are missing; the first is {missing[0]!r}",
-            "Add these rows, or add --by-position",
-        )
+        found = f"{len(missing)} are missing; the first is {missing[0]!r}"
+        cure = "Add these rows, or add --by-position"
+        raise InputError(f"{truth.path} must have a row for every id of {scores.path}", found, cure)
     return [place[one] for one in scores.ids]
 
 
