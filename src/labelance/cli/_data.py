@@ -49,6 +49,11 @@ def option(help: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=help, show_default=False, **more)
 
 
+def argument(metavar: str | None, help: str) -> Any:
+    """Return an argument, called ``metavar`` in the help."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
 def output_option(help: str) -> Any:
     """Return the option that says where a result goes."""
     return option(help, "-o", "--output")
@@ -80,57 +85,38 @@ class Source:
 
     data: Annotated[
         str,
-        typer.Argument(
-            metavar="DATA",
-            help="A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz, .bz2, .xz, .zst), - for "
-            "standard input, or the name of a dataset of the catalogue (labelance datasets list).",
-            show_default=False,
-        ),
-    ]
+        argument("DATA", "A file (ARFF, CSV, TSV, Parquet, LibSVM, NPZ; also .gz, .bz2, .xz, "
+                 ".zst), - for standard input, or the name of a dataset of the catalogue "
+                 "(labelance datasets list)."),
+    ]  # fmt: skip
     labels: Annotated[
         str | None,
-        option(
-            "Label columns: names separated by commas, a beginning such as 'tag_*', a number (6: "
-            "the first six columns, -6: the last six) or an XML label file. Not needed where the "
-            "file says so itself."
-        ),
-    ] = None
+        option("Label columns: names separated by commas, a beginning such as 'tag_*', a number "
+               "(6: the first six columns, -6: the last six) or an XML label file. Not needed "
+               "where the file says so itself."),
+    ] = None  # fmt: skip
     format: Annotated[Format | None, option("Input format (default: by file extension).")] = None
     encoding: Annotated[str | None, option("The encoding of a text file; UTF-8 by default.")] = None
     categorical: Annotated[
-        str | None,
-        option(
-            "Columns of a CSV or TSV file that are nominal although they hold numbers, separated "
-            "by commas."
-        ),
+        str | None, option("Nominal columns of a CSV or TSV file that hold numbers, by commas.")
     ] = None
     present: Annotated[
         str | None,
-        option(
-            "The values of label columns that mean that a row has the label, separated by commas; "
-            "1, true, yes and the like by default."
-        ),
+        option("Values of label columns that mean present, by commas; 1, true, yes … by default."),
     ] = None
     unknown: Annotated[
         str | None,
-        option(
-            "The values of label columns that mean unknown, separated by commas, such as -1; they "
-            "are kept unknown unless --missing-labels says otherwise."
-        ),
-    ] = None
+        option("Values of label columns that mean unknown, by commas, such as -1; they are kept "
+               "unknown unless --missing-labels says otherwise."),
+    ] = None  # fmt: skip
     missing_labels: Annotated[
         MissingLabels | None,
-        option(
-            "What to do with missing cells of label columns: take them for absent (negative), "
-            "leave their rows out (drop) or keep them unknown (keep); an error by default."
-        ),
-    ] = None
+        option("What to do with missing cells of label columns: take them for absent (negative), "
+               "leave their rows out (drop) or keep them unknown (keep); an error by default."),
+    ] = None  # fmt: skip
     multi_class: Annotated[
         Literal["error", "reduce"] | None,
-        option(
-            "What to do with label columns of several values: make a label of every value "
-            "(reduce); an error by default."
-        ),
+        option("Make a label of every value of label columns of several (reduce), or refuse them."),
     ] = None
     label_separator: Annotated[
         str | None,
@@ -144,11 +130,9 @@ class Source:
     )
     max_size: Annotated[
         str | None,
-        option(
-            "Refuse a file whose data take more than this when unpacked and read, such as 4GB; 1 "
-            "GiB or 100 times the size of the file by default."
-        ),
-    ] = None
+        option("The most that a file may take when unpacked and read, such as 4GB; 1 GiB or 100 "
+               "times its size by default."),
+    ] = None  # fmt: skip
 
     def load(self) -> MultiLabelDataset:
         """Read a file or standard input, or load a dataset of the catalogue by name."""

@@ -11,14 +11,13 @@ import labelance
 from labelance._progress import loop, show_progress
 from labelance._utils._messages import did_you_mean
 from labelance.cli._console import App, console, print_json, print_table, say
-from labelance.cli._data import JsonOption, option
+from labelance.cli._data import JsonOption, argument, option
 from labelance.exceptions import InputError
 
 app = App(help="List, download and verify public multi-label datasets.", no_args_is_help=True)
 
 NamesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[NAME]...", help="Datasets; all if none is named.", show_default=False),
+    list[str] | None, argument("[NAME]...", "Datasets; all if none is named.")
 ]
 
 
@@ -50,7 +49,7 @@ def list_(json: JsonOption = False) -> None:
 
 @app.command(epilog="Example: labelance datasets info yeast")
 def info(
-    name: Annotated[str, typer.Argument(help="A dataset.", show_default=False)],
+    name: Annotated[str, argument(None, "A dataset.")],
     json: JsonOption = False,
 ) -> None:
     """Show what is known of one dataset: size, source, citation, licence."""

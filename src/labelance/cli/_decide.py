@@ -19,6 +19,7 @@ from labelance.cli._console import flags, plain, print_json, print_table, report
 from labelance.cli._data import (
     ForceOption,
     JsonOption,
+    argument,
     check_free,
     option,
     output_option,
@@ -53,22 +54,15 @@ class _Request:
 
     scores: Annotated[
         Path,
-        typer.Argument(
-            metavar="SCORES",
-            help="Scores of rows x labels by any model: CSV, TSV, Parquet, NPZ or NPY.",
-            show_default=False,
-        ),
+        argument("SCORES", "Scores of rows x labels by any model: CSV, TSV, Parquet, NPZ or NPY."),
     ]
     truth: Annotated[
         Path | None,
-        option("The labels of these rows, 0 or 1, in a file with the same columns. Without it: "
-               "only budgets."),
-    ] = None  # fmt: skip
+        option("The labels of these rows, 0 or 1, with the same columns; budgets go without."),
+    ] = None
     labels: Annotated[
-        str | None,
-        option("The labels to decide, of those in SCORES: names separated by commas, or 'tag_*'; "
-               "all by default."),
-    ] = None  # fmt: skip
+        str | None, option("The labels to decide: names separated by commas, or 'tag_*'; or all.")
+    ] = None
     objective: Annotated[
         Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
     ] = None
@@ -89,9 +83,8 @@ class _Request:
     total: Annotated[int | None, option("The most decisions in total.", metavar="B")] = None
     calibrate: Annotated[
         bool,
-        option("Make scores probabilities by SCORES and --truth, before a budget is kept.",
-               "--calibrate"),
-    ] = False  # fmt: skip
+        option("Make scores probabilities by --truth, before a budget is kept.", "--calibrate"),
+    ] = False
     apply: Annotated[
         Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
     ] = None
@@ -100,10 +93,8 @@ class _Request:
         option("The column that names the rows; by default a column of words, or one called id."),
     ] = None
     by_position: Annotated[
-        bool,
-        option("Rows of SCORES and --truth have the same order, whatever their ids.",
-               "--by-position"),
-    ] = False  # fmt: skip
+        bool, option("Match rows of SCORES and --truth by place, not by id.", "--by-position")
+    ] = False
     missing_labels: Annotated[
         Literal["error", "ignore"],
         typer.Option(help="What to do with missing cells of --truth: leave them out (ignore)."),

@@ -32,6 +32,7 @@ from labelance.cli._data import (
     Source,
     SubsampleOption,
     ToOption,
+    argument,
     check_free,
     check_page,
     choose_format,
@@ -82,12 +83,7 @@ def describe(
 
 
 OutArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="OUT",
-        help="Where to write; its ending says the format. - is standard output.",
-        show_default=False,
-    ),
+    Path, argument("OUT", "Where to write; its ending says the format. - is standard output.")
 ]
 
 
@@ -206,12 +202,7 @@ def profile(
 @reads_data
 def compare(
     source: Source,
-    after: Annotated[
-        str,
-        typer.Argument(
-            metavar="AFTER", help="The same data after a sampler, read alike.", show_default=False
-        ),
-    ],
+    after: Annotated[str, argument("AFTER", "The same data after a sampler, read alike.")],
     output: PageOption,
     n_neighbors: NeighborsOption = 5,
     scale: ScaleOption = None,

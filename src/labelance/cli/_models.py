@@ -29,6 +29,7 @@ from labelance.cli._data import (
     JsonOption,
     SeedOption,
     Source,
+    argument,
     check_free,
     check_is_file,
     join_vectors,
@@ -61,17 +62,6 @@ _TRUSTED = {
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.tree._tree.Tree",
 }
-ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file of labelance fit.", show_default=False)
-]
-RowsArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Rows with the columns of fit: CSV, TSV, Parquet, ARFF, NPZ or LibSVM.",
-        show_default=False,
-    ),
-]
 
 
 @reads_data
@@ -184,8 +174,11 @@ def fit(
 
 
 def predict(
-    model: ModelArgument,
-    data: RowsArgument,
+    model: Annotated[Path, argument("MODEL", "A file of labelance fit.")],
+    data: Annotated[
+        Path,
+        argument("DATA", "New rows with the columns of fit, in a file of any format."),
+    ],
     output: Annotated[Path, output_option("Where to write labels: CSV, TSV, Parquet or NPZ.")],
     scores: Annotated[bool, option("Write probabilities in place of 0 and 1.", "--scores")] = False,
     id_: Annotated[

@@ -38,6 +38,7 @@ from labelance.cli._data import (
     SeedOption,
     Source,
     ToOption,
+    argument,
     check_free,
     choose_format,
     option,
@@ -347,8 +348,7 @@ def _report(before: Any, after: Any, written: str, *, as_json: bool, aside: bool
 
 def methods(
     name: Annotated[
-        str | None,
-        typer.Argument(help="A sampler or learner, to read all about it.", show_default=False),
+        str | None, argument(None, "A sampler or learner, to read all about it.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -219,24 +219,21 @@ def _find_kind(path: Path) -> str:
 
 
 def read_table(
-    path: Path, kind: str, encoding: str, *, words: Sequence[str] = (), ignore: Sequence[str] = ()
+    path: Path, kind: Any, encoding: str, *, words: Sequence[str] = (), ignore: Sequence[str] = ()
 ) -> Any:
     """Read all columns; those in ``words`` stay as they are written.
 
     The unnamed index of a frame in Parquet is the last column, which CSV has as its first.
     """
-    from labelance.datasets.formats._arff import read_arff
-    from labelance.datasets.formats._csv import read_csv
-    from labelance.datasets.formats._parquet import read_index, read_parquet
-    from labelance.datasets.formats._rda import read_mldr
+    from labelance.datasets.formats._parquet import read_index
+    from labelance.datasets.formats._read_write import READERS
     from labelance.datasets.formats._text_file import TextFile, find_budget
 
+    read, takes = READERS[kind]
+    options = {"categorical": words, "ignore": ignore}
     file = TextFile(path, encoding=encoding, max_size=find_budget(path))
-    if kind in ("arff", "rda"):
-        return read_arff(file) if kind == "arff" else read_mldr(file)
-    if kind != "parquet":
-        return read_csv(file, separator="\t" if kind == "tsv" else None, categorical=words)
-    table, ids = read_parquet(file, ignore=ignore), read_index(path)
+    table: Any = read(file, **{name: options[name] for name in options.keys() & takes})
+    ids = read_index(path) if kind == "parquet" else None
     if ids is None:
         return table
     values, codes = np.unique(ids, return_inverse=True)
@@ -284,10 +281,8 @@ def is_id_name(name: str) -> bool:
 
 def _looks_like_id(table: Any, column: int, scores: LabelColumns) -> bool:
     """Say whether a column names rows: by its name, by its values, or since the scores do so."""
-    name, values, cells = (
-        table.names[column], table.categories[column], table.cells[:, column],
-    )  # fmt: skip
-    if is_id_name(name):
+    values, cells = table.categories[column], table.cells[:, column]
+    if is_id_name(table.names[column]):
         return True
     if values and scores.ids is not None and set(scores.ids) <= set(values):
         return True

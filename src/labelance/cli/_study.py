@@ -27,6 +27,7 @@ from labelance.cli._console import (
 from labelance.cli._data import (
     ForceOption,
     JsonOption,
+    argument,
     keep_files,
     option,
     output_option,
@@ -43,16 +44,9 @@ StudyOption = Annotated[
     str | None,
     option("Which study, where a store holds several: its name or hash.", "--study"),
 ]
-PlanArgument = Annotated[
-    str, typer.Argument(metavar="PRESET_OR_FILE", help="A preset or a TOML file.")
-]
+PlanArgument = Annotated[str, argument("PRESET_OR_FILE", "A preset or a TOML file.")]
 ResultsArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="STORE_OR_DIR",
-        help="A store, or a folder that `study export` wrote.",
-        show_default=False,
-    ),
+    Path, argument("STORE_OR_DIR", "A store, or a folder that `study export` wrote.")
 ]
 Executor = Literal["serial", "processes", "dask"]
 LearnersOption = Annotated[str | None, option("Only these learners, separated by commas.")]
@@ -230,7 +224,7 @@ def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_j
 
 @app.command(epilog="Example: labelance study status quick.store --failures")
 def status(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A store.", show_default=False)],
+    store: Annotated[Path, argument("STORE", "A store.")],
     failures: Annotated[
         bool, option("Print the whole tracebacks of all failures.", "--failures")
     ] = False,
@@ -403,12 +397,7 @@ def export(
 
 @app.command(epilog="Example: labelance study merge laptop.store server.store -o all.store")
 def merge(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="STORE_OR_DIR...", help="Stores or exported folders.", show_default=False
-        ),
-    ],
+    sources: Annotated[list[Path], argument("STORE_OR_DIR...", "Stores or exported folders.")],
     output: Annotated[Path, output_option("The store they go to; what it has is kept.")],
     json: JsonOption = False,
 ) -> None:

@@ -98,7 +98,7 @@ _ABOUT_FILE = ("path", "format", "encoding", "max_size")  # options of `read_mul
 _TABLE = frozenset({
     "labels", "present", "unknown", "missing_labels", "multi_class", "label_separator",
 })  # fmt: skip
-_READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
+READERS: dict[Format, tuple[Callable[..., Table | MultiLabelDataset], frozenset[str]]] = {
     "arff": (read_arff, _TABLE | {"text", "ignore"}),
     "csv": (read_csv, _TABLE | {"separator", "categorical", "ignore"}),
     "tsv": (partial(read_csv, separator="\t"), _TABLE | {"categorical", "ignore"}),
@@ -226,7 +226,7 @@ def read_multilabel(
     """
     given = {name: value for name, value in locals().items() if name not in _ABOUT_FILE}
     kind = find_format(Path(path), format)
-    read, takes = _READERS[kind]
+    read, takes = READERS[kind]
     options = {name: value for name, value in given.items() if value is not None}
     _check_options(options, takes, kind)
     _check_policies(options)
