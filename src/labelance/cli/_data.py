@@ -11,11 +11,11 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
-from functools import partial, wraps
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import numpy as np
 import typer
@@ -62,16 +62,6 @@ def output_option(help: str) -> Any:
 ToOption = Annotated[
     Format | None,
     option("The format to write, where the name does not tell; that of DATA for - unless given."),
-]
-NeighborsOption = Annotated[
-    int, typer.Option("--n-neighbors", "-k", help="Number of neighbors; 0 to skip.")
-]
-ScaleOption = Annotated[
-    Literal["range", "standard"] | None,
-    typer.Option(help="Divide features by their range or standard deviation first."),
-]
-SubsampleOption = Annotated[
-    int, typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0)
 ]
 MOST_ROWS = 50_000
 ForceOption = Annotated[bool, option("Overwrite files that exist already.", "--force")]
@@ -234,67 +224,77 @@ class Source:
         return InputError("DATA must be a file or a dataset of the catalogue", found, cure)
 
 
-def takes_options(
-    options: type, command: Callable[..., None], *, optional: bool = False
-) -> Callable[..., None]:
-    """Give a command the fields of a dataclass as options in place of its first parameter.
+@dataclass(frozen=True)
+class Search:
+    """How the neighbors of a profile are searched."""
 
-    Where they are ``optional``, a command without the first of them gets None.
+    n_neighbors: Annotated[
+        int, typer.Option("--n-neighbors", "-k", help="Number of neighbors; 0 to skip.")
+    ] = 5
+    scale: Annotated[
+        Literal["range", "standard"] | None,
+        typer.Option(help="Divide features by their range or standard deviation first."),
+    ] = None
+    subsample: Annotated[
+        int, typer.Option(help="Search neighbors among this many random rows; 0 takes all.", min=0)
+    ] = MOST_ROWS
+
+    def measure(self, dataset: MultiLabelDataset, vectors: dict[str, Any]) -> ImbalanceProfile:
+        """Profile the data of a command: texts are read, and ids left out."""
+        from labelance.datasets._dataset import has_words
+
+        nominal: Any = dataset.categorical_features
+        X, names = dataset.values, dataset.feature_names
+        if vectors or has_words(dataset):
+            X, nominal = join_vectors(dataset, vectors), None
+        elif not dataset.n_features:
+            X, nominal = None, None
+        use_names(dataset.feature_names, dataset.label_names)
+        return labelance.profile(
+            X,
+            dataset.Y,
+            n_neighbors=self.n_neighbors or None,
+            scale=self.scale,
+            categorical_features=nominal,
+            missing="distance",
+            label_names=dataset.label_names,
+            feature_names=names,
+            subsample=self.subsample or None,
+        )
+
+
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of dataclasses as options in place of parameters of these types.
+
+    Where such a type may be None, a command without the first of its fields gets None.
     """
-    hints = get_type_hints(options, include_extras=True)
-    _, *own = signature(command, eval_str=True).parameters.values()
-    shared = [
-        parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
-        for name, parameter in signature(options).parameters.items()
-    ]
-    if optional:
-        shared[0] = shared[0].replace(default=None)
-    parameters = [*shared, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+    groups: dict[str, tuple[type, list[str]]] = {}
+    parameters: list[Parameter] = []
+    for name, one in signature(command, eval_str=True).parameters.items():
+        types: Any = get_args(one.annotation) or [one.annotation]
+        kind = next(filter(is_dataclass, types), None)
+        if kind is None:
+            parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(kind, include_extras=True)
+        fields = [
+            field.replace(annotation=hints[field.name], kind=Parameter.KEYWORD_ONLY)
+            for field in signature(kind).parameters.values()
+        ]
+        if one.annotation is not kind:
+            fields[0] = fields[0].replace(default=None)
+        groups[name] = kind, [field.name for field in fields]
+        parameters += fields
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        given = {one.name: arguments.pop(one.name) for one in shared}
-        command(None if given[shared[0].name] is None else options(**given), **arguments)
+        for name, (kind, fields) in groups.items():
+            given = {field: arguments.pop(field) for field in fields}
+            arguments[name] = None if given[fields[0]] is None else kind(**given)
+        command(**arguments)
 
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
-
-
-reads_data = partial(takes_options, Source)
-
-
-def measure(
-    dataset: MultiLabelDataset,
-    vectors: dict[str, Any],
-    *,
-    n_neighbors: int,
-    scale: Any,
-    subsample: int,
-) -> ImbalanceProfile:
-    """Profile the data of a command; 0 skips the neighbors, or takes all rows.
-
-    Texts are read, and ids left out.
-    """
-    from labelance.datasets._dataset import has_words
-
-    nominal: Any = dataset.categorical_features
-    X, names = dataset.values, dataset.feature_names
-    if vectors or has_words(dataset):
-        X, nominal = join_vectors(dataset, vectors), None
-    elif not dataset.n_features:
-        X, nominal = None, None
-    use_names(dataset.feature_names, dataset.label_names)
-    return labelance.profile(
-        X,
-        dataset.Y,
-        n_neighbors=n_neighbors or None,
-        scale=scale,
-        categorical_features=nominal,
-        missing="distance",
-        label_names=dataset.label_names,
-        feature_names=names,
-        subsample=subsample or None,
-    )
 
 
 def join_vectors(dataset: MultiLabelDataset, vectors: dict[str, Any]) -> Any:

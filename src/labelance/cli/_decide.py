@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -125,7 +124,7 @@ class _Found:
     tested_on: str = ""  # where positives were counted, if not among all rows
 
 
-@partial(takes_options, _Request)
+@takes_options
 def decide(request: _Request, force: ForceOption = False, json: JsonOption = False) -> None:
     """Decide which labels rows have, from scores of any model.
 

@@ -22,24 +22,20 @@ from labelance.cli._console import (
     say,
 )
 from labelance.cli._data import (
-    MOST_ROWS,
     STREAM,
     ForceOption,
     JsonOption,
-    NeighborsOption,
-    ScaleOption,
+    Search,
     SeedOption,
     Source,
-    SubsampleOption,
     ToOption,
     argument,
     check_free,
     check_page,
     choose_format,
-    measure,
     option,
     output_option,
-    reads_data,
+    takes_options,
     tell_losses,
     write,
 )
@@ -55,12 +51,10 @@ TopOption = Annotated[
 ]
 
 
-@reads_data
+@takes_options
 def describe(
     source: Source,
-    n_neighbors: NeighborsOption = 5,
-    scale: ScaleOption = None,
-    subsample: SubsampleOption = MOST_ROWS,
+    search: Search,
     top: TopOption = 20,
     json: JsonOption = False,
 ) -> None:
@@ -73,9 +67,7 @@ def describe(
     with long_work("Reading", quiet=json) as tell:
         dataset, vectors = source.load_mixed()
         tell(f"Measuring {dataset.n_samples} rows")
-        result = measure(
-            dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
-        )
+        result = search.measure(dataset, vectors)
     if json:
         print_json({"data": source.data, **result.to_dict()})
     else:
@@ -87,7 +79,7 @@ OutArgument = Annotated[
 ]
 
 
-@reads_data
+@takes_options
 def convert(
     source: Source, out: OutArgument, to: ToOption = None, force: ForceOption = False
 ) -> None:
@@ -110,7 +102,7 @@ def convert(
     )
 
 
-@reads_data
+@takes_options
 def split(
     source: Source,
     output: Annotated[
@@ -173,13 +165,11 @@ PageOption = Annotated[Path, output_option("Where to write the page, an HTML fil
 TitleOption = Annotated[str | None, option("The heading; the name of DATA by default.")]
 
 
-@reads_data
+@takes_options
 def profile(
     source: Source,
     output: PageOption,
-    n_neighbors: NeighborsOption = 5,
-    scale: ScaleOption = None,
-    subsample: SubsampleOption = MOST_ROWS,
+    search: Search,
     title: TitleOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -192,21 +182,17 @@ def profile(
     check_page(output, force)
     with report_kept_files(output):
         dataset, vectors = source.load_mixed()
-        found = _measure(
-            dataset, vectors, n_neighbors=n_neighbors, scale=scale, subsample=subsample
-        )
+        found = _measure(search, dataset, vectors)
         found.to_html(output, title=title or source.data)
     say(f"{output}: {found.n_samples} rows, {found.n_labels} labels, MeanIR {found.mean_ir:.3f}")
 
 
-@reads_data
+@takes_options
 def compare(
     source: Source,
     after: Annotated[str, argument("AFTER", "The same data after a sampler, read alike.")],
     output: PageOption,
-    n_neighbors: NeighborsOption = 5,
-    scale: ScaleOption = None,
-    subsample: SubsampleOption = MOST_ROWS,
+    search: Search,
     title: TitleOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -214,14 +200,13 @@ def compare(
     from labelance.datasets._dataset import find_texts, leave_out
 
     check_page(output, force)
-    options: dict[str, Any] = {"n_neighbors": n_neighbors, "scale": scale, "subsample": subsample}
     with report_kept_files(output):
         datasets = source.load_mixed()[0], _load_after(source, after)
         # Copied texts have another vocabulary, so that the two would have no feature in common.
         texts = list(dict.fromkeys(name for one in datasets for name in find_texts(one)))
         if texts:
             say(f"note: texts and ids are not compared: {show_names(texts, 5)}", to=errors)
-        first, second = (_measure(leave_out(one, texts), {}, **options) for one in datasets)
+        first, second = (_measure(search, leave_out(one, texts), {}) for one in datasets)
         first.to_html(output, title=title or f"{source.data} and {after}", after=second)
     say(
         f"{output}: {first.n_samples} -> {second.n_samples} rows, "
@@ -248,12 +233,12 @@ def _load_after(source: Source, after: str) -> MultiLabelDataset:
             raise problem from None
 
 
-def _measure(dataset: MultiLabelDataset, vectors: Any, **options: Any) -> ImbalanceProfile:
+def _measure(search: Search, dataset: MultiLabelDataset, vectors: Any) -> ImbalanceProfile:
     with long_work(f"Looking at {dataset.n_samples} rows"):
-        return measure(dataset, vectors, **options)
+        return search.measure(dataset, vectors)
 
 
-@partial(reads_data, optional=True)
+@takes_options
 def play(
     source: Source | None,
     port: Annotated[

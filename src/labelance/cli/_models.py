@@ -35,8 +35,8 @@ from labelance.cli._data import (
     join_vectors,
     option,
     output_option,
-    reads_data,
     split_names,
+    takes_options,
 )
 from labelance.cli._scores import (
     LabelColumns,
@@ -64,7 +64,7 @@ _TRUSTED = {
 }
 
 
-@reads_data
+@takes_options
 def advise(
     source: Source,
     budget: Annotated[float, typer.Option(help="Time budget in seconds for the comparison.")] = 120,
@@ -115,7 +115,7 @@ def advise(
         raise KeyboardInterrupt
 
 
-@reads_data
+@takes_options
 def fit(
     source: Source,
     output: Annotated[Path, output_option("Where to write the model, a .skops file.")],

@@ -43,8 +43,8 @@ from labelance.cli._data import (
     choose_format,
     option,
     output_option,
-    reads_data,
     split_names,
+    takes_options,
     tell_losses,
     write,
 )
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from labelance.sampling import BaseMultiLabelSampler
 
 
-@reads_data
+@takes_options
 def resample(
     source: Source,
     output: Annotated[
@@ -275,17 +275,13 @@ def _adapt_sampler(
     strategy = sampler.get_params().get("sampling_strategy")
     if isinstance(strategy, (list, dict)):
         number = {name: j for j, name in enumerate(dataset.label_names)}
-        _check_known_labels(strategy, number)
+        unknown = [name for name in strategy if isinstance(name, str) and name not in number]
+        if unknown:
+            raise unknown_name("label", unknown[0], number, arg("sampling_strategy"))
         listed = [number.get(name, name) for name in strategy]
         targets = dict(zip(listed, strategy.values())) if isinstance(strategy, dict) else listed
         sampler.set_params(sampling_strategy=targets)
     return sampler
-
-
-def _check_known_labels(strategy: Any, number: Mapping[str, int]) -> None:
-    for name in strategy:
-        if isinstance(name, str) and name not in number:
-            raise unknown_name("label", name, number, arg("sampling_strategy"))
 
 
 def _whole_columns(dataset: MultiLabelDataset, format: str) -> NDArray[np.intp]:

@@ -310,32 +310,6 @@ def _print_failures(failures: list[dict[str, str]], store: Path, *, whole: bool)
         say(f"Whole tracebacks: labelance study status {store} --failures")
 
 
-def _write_report(
-    results: Path, output: Path, *, title: str | None, study: str | None, compare: str
-) -> Path:
-    """Write the report of a store or an exported folder; return where it is."""
-    import pandas
-
-    found = labelance.study.import_results(results, study=study)
-    methods, learners = (
-        [one.name for one in parts] for parts in (found.study.methods, found.study.learners)
-    )
-    with long_work("Comparing"):
-        figures, frame = found.describe_datasets(), found.frame(missing=True)
-        if compare == "learners":  # each method's table then ranks the learners
-            frame = frame.rename(columns={"learner": "method", "method": "learner"})
-            methods, learners = learners, methods
-        return labelance.report.write_report(
-            frame,
-            output,
-            datasets=pandas.DataFrame(figures) if figures else None,
-            title=title or f"Study: {found.study.name}",
-            about=_about(found.about),
-            methods=methods,
-            learners=learners,
-        )
-
-
 def _about(about: dict[str, Any]) -> dict[str, str]:
     """Return what a reader wants to know of the origin of results, as text."""
     days = [str(about[name])[:10] for name in ("first_finished", "last_finished") if about[name]]
@@ -485,8 +459,26 @@ def report(
     force: ForceOption = False,
 ) -> None:
     """Write tables, statistics and figures of the results."""
+    import pandas
+
     if str(output) == "-":
         raise InputError("A report must be a file or a folder", "Got -o -")
     keep_files(output, force)
-    where = _write_report(results, output, title=title, study=study, compare=compare)
+    found = labelance.study.import_results(results, study=study)
+    methods = [one.name for one in found.study.methods]
+    learners = [one.name for one in found.study.learners]
+    with long_work("Comparing"):
+        figures, frame = found.describe_datasets(), found.frame(missing=True)
+        if compare == "learners":  # each method's table then ranks the learners
+            frame = frame.rename(columns={"learner": "method", "method": "learner"})
+            methods, learners = learners, methods
+        where = labelance.report.write_report(
+            frame,
+            output,
+            datasets=pandas.DataFrame(figures) if figures else None,
+            title=title or f"Study: {found.study.name}",
+            about=_about(found.about),
+            methods=methods,
+            learners=learners,
+        )
     say(f"{where}: written")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 from labelance._utils._messages import plural
@@ -119,23 +120,16 @@ def _with_columns(results: Any) -> Any:
 
 def _one_config(cells: Any, config: str | None) -> Any:
     """Keep one configuration; figures from different ones never meet in a table."""
-    found = sorted(set(cells["config"].astype(str)))
-    if config is not None:
-        chosen = [name for name in found if name.startswith(config)]
-        if len(chosen) == 1:
-            return cells[cells["config"].astype(str) == chosen[0]].copy()
-        raise InputError(
-            f"config={config!r} must match one configuration",
-            f"{len(chosen)} configurations start with it. Configurations: "
-            f"{', '.join(found) or 'none'}",
-        )
-    if len(found) > 1:
-        raise InputError(
-            "A table can show results of one configuration only",
-            f"The results have {len(found)}: {', '.join(name or '(none)' for name in found)}",
-            "Choose one with config=",
-        )
-    return cells
+    configs = cells["config"].astype(str)
+    known = sorted(set(configs))
+    chosen = [name for name in known if name.startswith(config or "")]
+    if len(chosen) == 1:
+        return cells[configs == chosen[0]].copy()
+    raise InputError(
+        "A table can show results of one configuration only",
+        f"{len(chosen)} configurations match: {', '.join(name or '(none)' for name in chosen)}",
+        f"Choose one with config=. Configurations: {', '.join(known)}",
+    )
 
 
 def _check_no_repeated(cells: Any) -> None:
@@ -220,39 +214,25 @@ def rank_blocks(
     alpha: float = 0.05,
 ) -> list[Block]:
     """Compare the methods for every measure and learner, over complete datasets."""
-    return [
-        _rank(results, means, metric, learner, methods, correction=correction, alpha=alpha)
-        for metric in results.metrics
-        for learner in results.learners
-    ]
-
-
-def _rank(
-    results: Results,
-    means: Any,
-    metric: str,
-    learner: str,
-    only: Sequence[str] | None,
-    *,
-    correction: Correction | None,
-    alpha: float,
-) -> Block:
-    methods = [name for name in results.methods_of(learner) if only is None or name in only]
-    here = means[(means["metric"] == metric) & (means["learner"] == learner)]
-    here = here[here["method"].isin(methods)]
-    left_out = {
-        dataset: reason
-        for dataset in results.datasets
-        if (reason := _incomplete(here[here["dataset"] == dataset], methods, results.n_folds))
-    }
-    scores = here[~here["dataset"].isin(left_out)]
-    scores = scores.pivot(index="dataset", columns="method", values="mean")
-    scores = scores.reindex(columns=methods)
-    if len(methods) > MOST_METHODS and correction == "bergmann_hommel":
-        correction = "shaffer"
-    enough = len(scores) >= 2 and len(methods) >= 2
-    comparison = compare(scores, correction=correction, alpha=alpha) if enough else None
-    return Block(metric, learner, scores, comparison, left_out)
+    blocks = []
+    for metric, learner in product(results.metrics, results.learners):
+        tried = [one for one in results.methods_of(learner) if methods is None or one in methods]
+        here = means[(means["metric"] == metric) & (means["learner"] == learner)]
+        here = here[here["method"].isin(tried)]
+        left_out = {
+            dataset: reason
+            for dataset in results.datasets
+            if (reason := _incomplete(here[here["dataset"] == dataset], tried, results.n_folds))
+        }
+        scores = here[~here["dataset"].isin(left_out)]
+        scores = scores.pivot(index="dataset", columns="method", values="mean")
+        scores = scores.reindex(columns=tried)
+        many = len(tried) > MOST_METHODS and correction == "bergmann_hommel"
+        how: Any = {"correction": "shaffer" if many else correction, "alpha": alpha}
+        enough = len(scores) >= 2 and len(tried) >= 2
+        comparison = compare(scores, **how) if enough else None
+        blocks.append(Block(metric, learner, scores, comparison, left_out))
+    return blocks
 
 
 def _incomplete(rows: Any, methods: Sequence[str], n_folds: int) -> str:

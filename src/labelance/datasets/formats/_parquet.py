@@ -83,8 +83,8 @@ def _reading(file: TextFile) -> Iterator[None]:
         raise
     except Exception as problem:
         # Damaged bytes can fail anywhere, in any way: in the file, in a page, in a name.
-        found = f"Reading it failed ({_first_line(problem)})"
-        cure = "Check the path"
+        why = str(problem).partition("\n")[0] or type(problem).__name__
+        found, cure = f"Reading it failed ({why})", "Check the path"
         raise file.error("This is not a complete Parquet file", found, cure) from problem
 
 
@@ -93,10 +93,6 @@ def _words_about(file: TextFile, schema: Any) -> dict[str, Any]:
     about = (schema.metadata or {}).get(METADATA_KEY, b"{}")
     file.require(json_memory(about), what="the metadata")
     return dict(json.loads(about))
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).splitlines() or [type(problem).__name__])[0]
 
 
 def _check_size(file: TextFile, metadata: Any) -> None:
@@ -132,7 +128,8 @@ def _check_types(file: TextFile, pa: Any, schema: Any) -> list[str]:
     for field in schema:
         if pa.types.is_nested(field.type):
             raise _wrong_type(file, field.name, field.type)
-    return [field.name for field in schema if _is_text(pa, field.type)]
+    is_string, is_large_string = pa.types.is_string, pa.types.is_large_string
+    return [one.name for one in schema if is_string(one.type) or is_large_string(one.type)]
 
 
 # The index of a frame as pandas and Dask write it; they do not show it as a column either.
@@ -148,10 +145,6 @@ def _leave_out(file: TextFile, pa: Any, schema: Any, ignore: Sequence[str]) -> A
     ignored = set(find_columns(file, schema.names, ignore, arg("ignore", ...)))
     kept = [field for j, field in enumerate(schema) if j not in ignored]
     return pa.schema(kept, metadata=schema.metadata)
-
-
-def _is_text(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def find_dates(path: Path, ignore: Sequence[str] = ()) -> list[str]:
@@ -204,7 +197,7 @@ def to_arrow(data: MultiLabelDataset) -> Any:
     }
     features, labels = map(iterate_columns, (data.values, data.Y))
     columns = [_to_arrow(pa, *each) for each in zip(features, data.categories)]
-    columns += [_labels_to_arrow(pa, column.astype(data.Y.dtype)) for column in labels]
+    columns += [_to_arrow(pa, column, None, is_label=True) for column in labels]
     names = [*data.feature_names, *data.label_names]
     table = pa.Table.from_arrays(columns, names=names)
     metadata = {METADATA_KEY: json.dumps(words)}
@@ -219,19 +212,16 @@ def _pyarrow() -> tuple[Any, Any]:
     )
 
 
-def _labels_to_arrow(pa: Any, column: NDArray[Any]) -> Any:
-    """Return a column of labels; unknown ones are null."""
-    if column.dtype.kind != "f":
-        return pa.array(column)
-    unknown = np.isnan(column)
-    return pa.array(np.where(unknown, 0, column).astype(np.int8), mask=unknown)
-
-
-def _to_arrow(pa: Any, column: NDArray[np.float64], values: tuple[str, ...] | None) -> Any:
-    if values is None:
+def _to_arrow(
+    pa: Any, column: NDArray[Any], values: tuple[str, ...] | None, *, is_label: bool = False
+) -> Any:
+    """Return numbers as they are; codes and labels with null where they are missing."""
+    if values is None and not is_label:
         return pa.array(np.ascontiguousarray(column))
-    missing = np.isnan(column)
-    codes = pa.array(np.where(missing, 0, column).astype(np.int32), mask=missing)
+    missing, kind = np.isnan(column), np.int8 if is_label else np.int32
+    codes = pa.array(np.where(missing, 0, column).astype(kind), mask=missing)
+    if is_label:
+        return codes
     return pa.DictionaryArray.from_arrays(codes, pa.array(values, type=pa.string()))
 
 
