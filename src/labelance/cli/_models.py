@@ -199,7 +199,8 @@ def predict(
     with report_kept_files(output), long_work("Reading", quiet=json) as tell:
         fitted = _open_model(model)
         rows = _read_rows(data, fitted, id_, encoding)
-        tell(f"Predicting {rows.n_rows} rows")
+        n_rows = rows.X.shape[0]
+        tell(f"Predicting {n_rows} rows")
         found = fitted.predict_proba(rows.X) if scores else fitted.predict(rows.X)
         names = getattr(fitted, "label_names_", None)
         names = [str(name) for name in names or range(found.shape[1])]
@@ -208,14 +209,14 @@ def predict(
         write_decisions(output, found, ids, names)
     if json:
         print_json({
-            "output": str(output), "rows": rows.n_rows, "labels": names, "scores": scores,
+            "output": str(output), "rows": n_rows, "labels": names, "scores": scores,
             "id": rows.id_name if rows.ids is not None else None, "not_used": rows.unused,
         })  # fmt: skip
         return
     if rows.unused:
         say(f"not used: {show_names(rows.unused)}", to=errors)
     what = "scores" if scores else plural(int(found.sum()), "label")
-    say(f"{output}: {what} of {plural(rows.n_rows, 'row')}")
+    say(f"{output}: {what} of {plural(n_rows, 'row')}")
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -257,16 +258,15 @@ def _make_encoder(rows: Rows) -> list[Any]:
 
     if not rows.kinds:  # a sparse table
         return [MaxAbsScaler()]
-    by_kind = {
-        kind: [n for n, k in rows.kinds.items() if k == kind] for kind in rows.kinds.values()
-    }
+    by_kind: dict[str, list[str]] = {}
+    for name, kind in rows.kinds.items():
+        by_kind.setdefault(kind, []).append(name)
     if "embedding" in by_kind:
-        raise InputError(
-            "Only the default learner reads columns of vectors",
-            f"{by_kind['embedding'][0]!r} holds vectors",
-            "Remove --learner, leave the column out with --ignore, or write the vectors as X of "
-            "an NPZ file, which all learners read",
+        found = f"{by_kind['embedding'][0]!r} holds vectors"
+        cure = (
+            "Remove --learner, leave the column out with --ignore, or write it as X of an NPZ file"
         )
+        raise InputError("Only the default learner reads columns of vectors", found, cure)
     texts = {name: choose_vectorizer(rows.X[name]) for name in by_kind.get("text", ())}
     # Texts that are all equal, or share no term.
     rows.left_out.update({name: why for name, why in texts.items() if isinstance(why, str)})
@@ -344,11 +344,8 @@ def load_rows(source: Source) -> Rows:
     kinds: dict[str, str] = {name: columns.find_kind(name) for name in columns.names}
     left_out = {name: REASONS[kind] for name, kind in kinds.items() if kind in REASONS}
     if len(left_out) == len(kinds):
-        raise InputError(
-            "A model needs columns to learn from",
-            f"{source.data} has {show_names(kinds) or 'labels alone'}"
-            + (", ids or dates" if kinds else ""),
-        )
+        only = f"{show_names(kinds)}, ids or dates" if kinds else "labels alone"
+        raise InputError("A model needs columns to learn from", f"{source.data} has {only}")
     kept = [j for j, name in enumerate(kinds) if name not in left_out]
     forms = {"numbers": "number", "words": "category", "missing": "number", "other": "category"}
     kinds = {
@@ -379,10 +376,6 @@ class _NewRows:
     id_name: str
     unused: list[str]
 
-    @property
-    def n_rows(self) -> int:
-        return int(self.X.shape[0])
-
 
 def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _NewRows:
     """Read the columns that a model uses, by name, and the ids of the rows."""
@@ -411,20 +404,14 @@ def _read_rows(path: Path, model: Any, id_name: str | None, encoding: str) -> _N
     own = _find_id(table, extras, id_name)
     ids = None
     if own is not None:
-        place = table.names.index(own)
-        ids = read_ids(table, kind, place)
-    used = [
-        j
-        for j, name in enumerate(table.names)
-        if name in wanted or (name != own and name not in labels)
-    ]
+        ids = read_ids(table, kind, table.names.index(own))
+    others = {own, *labels}.difference(wanted)
+    used = table.take(np.flatnonzero([name not in others for name in table.names]))
+    no_labels = sp.csr_array((table.cells.shape[0], 1))
     dataset = labelance.datasets.MultiLabelDataset(
-        table.cells[:, used],
-        sp.csr_array((table.cells.shape[0], 1)),
-        feature_names=tuple(table.names[j] for j in used),
-        categories=tuple(table.categories[j] for j in used),
+        used.cells, no_labels, feature_names=used.names, categories=used.categories
     )
-    X = _match_columns(dataset, list(dataset.feature_names), model, path, vectors)
+    X = _match_columns(dataset, list(used.names), model, path, vectors)
     return _NewRows(X, ids, own or "id", [name for name in extras if name != own])
 
 
@@ -441,13 +428,10 @@ def _match_columns(
         return dataset.X
     missing = [name for name in wanted if name not in names and name not in vectors]
     if missing:
-        near = did_you_mean(missing[0], names)
-        raise InputError(
-            f"{path} must have the columns that the model was fitted with",
-            f"Missing: {show_names(missing)}",
-            f"{near}Add {'it' if len(missing) == 1 else 'them'}, or fit again with --ignore; the "
-            f"file has {show_names([n or repr(n) for n in (*names, *vectors)]) or 'ids only'}",
-        )
+        there = show_names([name or repr(name) for name in (*names, *vectors)]) or "ids only"
+        cure = f"{did_you_mean(missing[0], names)}Add it, or fit again with --ignore"
+        problem = f"{path} must have the columns that the model was fitted with"
+        raise InputError(problem, f"Missing: {show_names(missing)}. It has {there}", cure)
     X = dataset.to_frame()[0]
     for name in wanted:
         if name in vectors:

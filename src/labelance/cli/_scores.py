@@ -260,11 +260,9 @@ def _find_id(table: Any, wanted: str | None) -> int | None:
         columns = [j for j in columns if table.names[j] != _UNNAMED]
     if len(columns) > 1:
         names = show_names([repr(table.names[j]) for j in columns])
-        raise InputError(
-            "Only one column may hold strings, the ids of the rows; all others must be scores",
-            f"{table.file.path} has strings in {names}",
-            "Remove the other columns from the file, or choose one with --id",
-        )
+        problem = "Only one column may hold strings, the ids of the rows; all others must be scores"
+        cure = "Remove the other columns from the file, or choose one with --id"
+        raise InputError(problem, f"{table.file.path} has strings in {names}", cure)
     return columns[0] if columns else None
 
 

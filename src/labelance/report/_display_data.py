@@ -474,8 +474,8 @@ class Resampling:
 def open_resampling(
     X: Any,
     y: Any,
-    X_resampled: Any,
-    y_resampled: Any,
+    X_after: Any,
+    y_after: Any,
     label_names: Sequence[Any] | None,
     *,
     caller: str,
@@ -484,13 +484,8 @@ def open_resampling(
     check_no_device(X, caller=caller)
     before = validate_data(X, y, caller=caller, missing="refuse")
     n_labels = before.Y.shape[1]
-    after = validate_data(
-        X_resampled,
-        y_resampled,
-        caller=caller,
-        missing="refuse",
-        vocabulary=before.labels.names or (),
-    )
+    words = before.labels.names or ()
+    after = validate_data(X_after, y_after, caller=caller, missing="refuse", vocabulary=words)
     if after.Y.shape[1] != n_labels:
         found = f"y has {n_labels} labels, and y_resampled has {after.Y.shape[1]}"
         raise InputError(f"{caller} needs the same labels before and after", found)

@@ -85,16 +85,9 @@ class GuaranteeDisplay(Display):
             Where to draw; by default a new figure.
         """
         is_recall = guarantees.measure == "recall"
-        display = cls(
-            counts=guarantees.n_positive if is_recall else guarantees.n_predicted,
-            value=guarantees.value,
-            low=guarantees.low,
-            high=guarantees.high,
-            guaranteed=guarantees.guaranteed,
-            target=guarantees.target,
-            measure=guarantees.measure,
-        )
-        return display.plot(ax)
+        counts = guarantees.n_positive if is_recall else guarantees.n_predicted
+        same = ("value", "low", "high", "guaranteed", "target", "measure")
+        return cls(counts=counts, **{name: getattr(guarantees, name) for name in same}).plot(ax)
 
     def plot(self, ax: Any = None) -> GuaranteeDisplay:
         """Draw a point with its interval for every label, and the promise as a line.

@@ -125,11 +125,9 @@ def _one_config(cells: Any, config: str | None) -> Any:
     chosen = [name for name in known if name.startswith(config or "")]
     if len(chosen) == 1:
         return cells[configs == chosen[0]].copy()
-    raise InputError(
-        "A table can show results of one configuration only",
-        f"{len(chosen)} configurations match: {', '.join(name or '(none)' for name in chosen)}",
-        f"Choose one with config=. Configurations: {', '.join(known)}",
-    )
+    found = f"{len(chosen)} configurations match: {', '.join(name or '(none)' for name in chosen)}"
+    cure = f"Choose one with config=. Configurations: {', '.join(known)}"
+    raise InputError("A table can show results of one configuration only", found, cure)
 
 
 def _check_no_repeated(cells: Any) -> None:

@@ -116,14 +116,8 @@ def table2(blocks: list[Block], methods: Sequence[str]) -> Table:
         ranked = [block for block in blocks if block.metric == metric]
         rows += [_rank_row((b.metric_name, b.learner), b.numbers, methods) for b in ranked]
         rows.append(_total_row(ranked, methods))
-    return Table(
-        "table2",
-        "Table 2: average ranks, significant wins and losses",
-        ("Measure", "Learner"),
-        tuple(methods),
-        rows,
-        note=_table2_note(blocks),
-    )
+    title, heads = "Table 2: average ranks, significant wins and losses", ("Measure", "Learner")
+    return Table("table2", title, heads, tuple(methods), rows, _table2_note(blocks))
 
 
 def _table2_note(blocks: list[Block]) -> str:
@@ -192,17 +186,14 @@ def beside_paper(pairs: list[Pair]) -> Table:
         theirs = _rank_row((*heads, "paper"), pair.paper, methods)
         rows.append(replace(ours, cells=(*ours.cells, decimals(pair.rho, 2))))
         rows.append(replace(theirs, cells=(*theirs.cells, "")))
-    fewer = len(methods) < len(PAPER_METHODS)
-    return Table(
-        "beside-paper",
-        "Table 2 next to the paper's",
-        ("Measure", "Learner", "Source"),
-        (*methods, "Spearman"),
-        rows,
-        note="Ours are ranked among the paper's methods only. Spearman is the correlation of both "
-        "rows' average ranks."
-        + (f" The paper ranks {len(PAPER_METHODS)} methods." if fewer else ""),
+    note = (
+        "Ours are ranked among the paper's methods only. Spearman is the correlation of both rows' "
+        "average ranks."
     )
+    if len(methods) < len(PAPER_METHODS):
+        note += f" The paper ranks {len(PAPER_METHODS)} methods."
+    title, columns = "Table 2 next to the paper's", (*methods, "Spearman")
+    return Table("beside-paper", title, ("Measure", "Learner", "Source"), columns, rows, note)
 
 
 def _of_texts(
@@ -223,13 +214,10 @@ def agreement(pairs: list[Pair]) -> Table:
     cells = {(pair.block.learner, pair.block.metric_name): pair.rho for pair in pairs}
     found = pd.Series(cells).unstack(sort=False)
     found = found[[name for name in METRICS.values() if name in found]]
-    return _of_texts(
-        "agreement",
-        "Rank correlation with the paper (Spearman)",
-        "Learner",
-        found.map(lambda rho: decimals(rho, 2)),
-        "1 means the same order of methods, 0 no agreement, -1 the opposite order.",
-    )
+    texts = found.map(lambda rho: decimals(rho, 2))
+    title = "Rank correlation with the paper (Spearman)"
+    note = "1 means the same order of methods, 0 no agreement, -1 the opposite order."
+    return _of_texts("agreement", title, "Learner", texts, note)
 
 
 def first_places(blocks: list[Block], pairs: list[Pair], methods: Sequence[str]) -> Table:
@@ -271,15 +259,15 @@ def tests(blocks: list[Block]) -> Table:
             "yes" if result.can_be_significant else "no",
         )
         rows.append(Row(heads, cells))
-    return Table(
-        "tests",
-        "Do the methods differ at all?",
-        ("Measure", "Learner"),
-        ("Datasets", "Friedman χ²", "p", "Iman-Davenport F", "p of F", "A pair can be significant"),
-        rows,
-        note="With few datasets not even a method that always wins can be significant after the "
-        "correction; the last column says whether there are enough.",
+    heads = ("Measure", "Learner")
+    columns = (
+        "Datasets", "Friedman χ²", "p", "Iman-Davenport F", "p of F", "A pair can be significant",
+    )  # fmt: skip
+    note = (
+        "With few datasets not even a method that always wins can be significant after the "
+        "correction; the last column says whether there are enough."
     )
+    return Table("tests", "Do the methods differ at all?", heads, columns, rows, note)
 
 
 def dataset_table(datasets: Any) -> Table:
@@ -291,15 +279,12 @@ def dataset_table(datasets: Any) -> Table:
         Row((one_line(name),), tuple(map(_figure, line)))
         for name, *line in frame.itertuples(index=False, name=None)
     ]
-    return Table(
-        "datasets",
-        "Table 1: datasets",
-        ("Dataset",),
-        tuple(map(one_line, frame.columns[1:])),
-        rows,
-        note="n, d, q: instances, features and labels; LC: label cardinality; MeanImR: mean over "
-        "labels of majority divided by minority instances.",
+    columns = tuple(map(one_line, frame.columns[1:]))
+    note = (
+        "n, d, q: instances, features and labels; LC: label cardinality; MeanImR: mean over labels "
+        "of majority divided by minority instances."
     )
+    return Table("datasets", "Table 1: datasets", ("Dataset",), columns, rows, note)
 
 
 def _figure(value: Any) -> str:
@@ -328,15 +313,11 @@ def score_table(block: Block, means: Any, methods: Sequence[str]) -> Table:
         cells = tuple(decimals(rank, 2) for rank in values)
         best = where_least(values, digits=2)
         rows.append(Row(("Average rank",), cells, best, is_total=True))
-    return Table(
-        f"scores-{slug(block.metric_name)}-{slug(block.learner)}",
-        f"{block.metric_name} of {block.learner} on each dataset",
-        ("Dataset",),
-        tuple(methods),
-        rows,
-        note="Mean ± standard deviation over folds."
-        + " * Not complete, and so not ranked." * bool(block.left_out),
-    )
+    name = f"scores-{slug(block.metric_name)}-{slug(block.learner)}"
+    title = f"{block.metric_name} of {block.learner} on each dataset"
+    note = "Mean ± standard deviation over folds."
+    note += " * Not complete, and so not ranked." * bool(block.left_out)
+    return Table(name, title, ("Dataset",), tuple(methods), rows, note)
 
 
 def _mean_sd(row: Any) -> str:
@@ -374,13 +355,10 @@ def disagreement_table(results: Results) -> Table | None:
         index=[name for name in results.learners if name in means.index],
         columns=[method for method in results.methods if method in means],
     )
-    return _of_texts(
-        "disagreement",
-        "How much the members of an ensemble disagree",
-        "Learner",
-        means.map(lambda value: decimals(value, 4)),
-        "Mean over all finished cells. Members that always agree gain nothing from voting.",
-    )
+    texts = means.map(lambda value: decimals(value, 4))
+    title = "How much the members of an ensemble disagree"
+    note = "Mean over all finished cells. Members that always agree gain nothing from voting."
+    return _of_texts("disagreement", title, "Learner", texts, note)
 
 
 def incomplete_table(results: Results) -> Table | None:
@@ -400,15 +378,12 @@ def incomplete_table(results: Results) -> Table | None:
             rows.append(Row(key, cells))
     if not rows:
         return None
-    return Table(
-        "incomplete",
-        "Missing and failed cells",
-        ("Dataset", "Learner", "Method"),
-        ("Done", "Failed", "Missing", "First error"),
-        rows,
-        note=f"Complete would be {results.n_folds} each. "
-        "A dataset is ranked under a learner only where all methods are complete.",
+    heads, columns = ("Dataset", "Learner", "Method"), ("Done", "Failed", "Missing", "First error")
+    note = (
+        f"Complete would be {results.n_folds} each. A dataset is ranked under a learner only where "
+        "all methods are complete."
     )
+    return Table("incomplete", "Missing and failed cells", heads, columns, rows, note)
 
 
 def _last_line(error: str) -> str:

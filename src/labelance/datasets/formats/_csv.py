@@ -13,7 +13,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -234,26 +234,23 @@ def check_no_decimal_commas(
     file: TextFile, data: MultiLabelDataset, categorical: Collection[str], separator: str | None
 ) -> None:
     """Raise where numbers with a decimal comma would be taken for words."""
-    is_utf8 = codecs.lookup(file.encoding).name == "utf-8"
-    for name, values in zip(data.feature_names, data.categories):
-        commas = [value for value in values or () if "," in value]
-        if commas and name not in categorical and all(map(_DECIMAL.fullmatch, values or ())):
-            separator = separator or _find_separator(file.read())
-            options = f"sep={separator!r}" + f", encoding={file.encoding!r}" * (not is_utf8)
-            if separator == "," and all(map(_THOUSANDS.fullmatch, values or ())):
-                problem, options = "Numbers must not have commas", options + ", thousands=','"
-            else:
-                problem, options = "Numbers must have a decimal point", options + ", decimal=','"
-                if any(
-                    _POINTS.match(value) for column in data.categories for value in column or ()
-                ):
-                    options += ", thousands='.'"
-            raise file.error(
-                problem,
-                f"Column {name!r} has {commas[0]!r}",
-                f"Convert the file, for example pandas.read_csv({str(file.path)!r}, {options})"
-                f".to_csv('new.csv', index=False), or add the column to {arg('categorical', ...)}",
-            )
+    named = zip(data.feature_names, data.categories)
+    words = {name: values for name, values in named if values and name not in categorical}
+    for name, values in words.items():
+        commas = [value for value in values if "," in value]
+        if not commas or not all(map(_DECIMAL.fullmatch, values)):
+            continue
+        separator = separator or _find_separator(file.read())
+        is_utf8 = codecs.lookup(file.encoding).name == "utf-8"
+        options = f"sep={separator!r}" + f", encoding={file.encoding!r}" * (not is_utf8)
+        if separator == "," and all(map(_THOUSANDS.fullmatch, values)):
+            problem, options = "Numbers must not have commas", options + ", thousands=','"
+        else:
+            problem, options = "Numbers must have a decimal point", options + ", decimal=','"
+            options += ", thousands='.'" * any(map(_POINTS.match, chain(*words.values())))
+        convert = f"pandas.read_csv({str(file.path)!r}, {options}).to_csv('new.csv', index=False)"
+        cure = f"Convert the file by {convert}, or add the column to {arg('categorical', ...)}"
+        raise file.error(problem, f"Column {name!r} has {commas[0]!r}", cure)
 
 
 def write_csv(data: MultiLabelDataset, out: BinaryIO, *, separator: str = ",") -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import chain, compress
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -55,12 +55,9 @@ def check_no_repeated_names(
     name = Counter(names).most_common(1)[0][0]
     second = names.index(name, names.index(name) + 1)
     looks_like_row = any(map(_NUMBER.fullmatch, names))
-    raise file.error(
-        "Column names must be unique",
-        f"{name!r} is repeated",
-        "Add a header: this line looks like a row" if looks_like_row else "Rename one of them",
-        line=None if lines is None else lines[second],
-    )
+    cure = "Add a header: this line looks like a row" if looks_like_row else "Rename one of them"
+    line = None if lines is None else lines[second]
+    raise file.error("Column names must be unique", f"{name!r} is repeated", cure, line=line)
 
 
 def list_names(given: Any) -> list[str]:
@@ -199,10 +196,7 @@ def split_labels(
     unknown: str | Collection[str] | None = None,
 ) -> MultiLabelDataset:
     """Make the dataset: the label columns become Y, the others X, both in the order of the file."""
-    chosen = find_label_columns(table, labels)
-    is_label = np.zeros(len(table.names), dtype=bool)
-    is_label[list(chosen)] = True
-    columns, others = np.flatnonzero(is_label), np.flatnonzero(~is_label)
+    columns = np.array(sorted(find_label_columns(table, labels)), dtype=np.intp)
     if unknown is not None:
         table = _empty_unknown(table, columns, unknown)
     if missing_labels == "drop":
@@ -216,15 +210,18 @@ def split_labels(
             _check_no_lists(table, columns, multi_class)
         values = _label_values(table, columns, present, multi_class)
         _check_cells(table, columns, cells, check_no_missing=missing_labels == "error")
+        if len(values) > len(columns):  # a label for every value of a column
+            cells = cells[:, [value.place for value in values]]
         Y, label_names = _indicator(table.file, cells, values), [value.name for value in values]
         if missing_labels == "keep":
-            Y = _keep_unknown(Y, cells, values)
+            Y = mark_unknown(Y, part_unknown(cells)[1])
+    features = table.take(np.setdiff1d(np.arange(len(table.names)), columns))
     return MultiLabelDataset(
-        values=table.cells[:, others],
+        values=features.cells,
         Y=Y,
-        feature_names=tuple(compress(table.names, (~is_label).tolist())),
+        feature_names=features.names,
         label_names=tuple(label_names),
-        categories=tuple(compress(table.categories, (~is_label).tolist())),
+        categories=features.categories,
         name=table.name,
     )
 
@@ -242,10 +239,9 @@ def _read_lists(
     binarizer = MultiLabelBinarizer(sparse_output=True).fit(chain(*lists))
     names = list(binarizer.classes_)
     if not names:
-        raise table.file.error(
-            f"With {arg('label_separator')}, label columns must hold lists of labels as text",
-            f"There is no label in {show_names(table.names[j] for j in columns)}",
-        )
+        found = f"There is no label in {show_names(table.names[j] for j in columns)}"
+        problem = f"With {arg('label_separator')}, label columns must hold lists of labels as text"
+        raise table.file.error(problem, found)
     Y = csr_array((table.cells.shape[0], len(names)), dtype=np.int32)
     unknown = Y.copy()
     for column, rows in zip(columns, lists):
@@ -270,22 +266,18 @@ def _read_lists(
 
 def _list_texts(table: Table, column: np.intp, separator: str) -> tuple[str, ...]:
     """Return the distinct texts of a label column; raise for one of zeros and ones."""
-    texts = table.categories[column]
+    name, texts = table.names[column], table.categories[column]
     if texts is None or (texts and _present_code(texts, None) is not None):
-        raise table.file.error(
-            f"With {arg('label_separator')}, label columns must hold text such as "
-            f"'rock{separator}pop'",
-            f"{table.names[column]!r} has numbers, or strings such as no and yes",
-            f"Leave it out of the labels, or omit {arg('label_separator')}",
-        )
+        problem = f"{arg('label_separator')} is for labels in texts such as 'rock{separator}pop'"
+        found = f"{name!r} has numbers, or strings such as no and yes"
+        cure = f"Leave it out of the labels, or omit {arg('label_separator')}"
+        raise table.file.error(problem, found, cure)
     other = find_list_separator(texts)
     if other is not None and not any(separator in text for text in texts):
-        raise table.file.error(
-            f"{arg('label_separator', separator)} must occur between labels",
-            f"{table.names[column]!r} does not have it, and has texts such as "
-            f"{next(text for text in texts if other in text)!r}",
-            f"Pass {arg('label_separator', other)}",
-        )
+        example = next(text for text in texts if other in text)
+        problem = f"{arg('label_separator', separator)} must occur between labels"
+        found = f"{name!r} does not have it, and has texts such as {example!r}"
+        raise table.file.error(problem, found, f"Pass {arg('label_separator', other)}")
     return texts
 
 
@@ -308,11 +300,8 @@ def _check_no_lists(table: Table, columns: NDArray[np.intp], multi_class: MultiC
             )
         if multi_class == "error":
             raise table.file.error("A label column must hold 0 and 1", found, cure)
-        warn_user(
-            f"{found}, and {arg('multi_class', 'reduce')} makes each of {len(texts)} texts a "
-            f"label. {cure}.",
-            LabelanceWarning,
-        )
+        what = f"{arg('multi_class', 'reduce')} makes each of {len(texts)} texts a label"
+        warn_user(f"{found}, and {what}. {cure}.", LabelanceWarning)
 
 
 class LabelValue(NamedTuple):
@@ -450,8 +439,6 @@ def _drop_unknown(table: Table, columns: NDArray[np.intp]) -> Table:
 def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_array:
     """Return Y: one where a label column holds the value that means present."""
     codes = np.array([value.code for value in values])
-    if len(values) > cells.shape[1]:
-        cells = cells[:, [value.place for value in values]]
     if not issparse(cells):
         return csr_array(cells == codes, dtype=np.int8)
     # In a sparse row a value that is left out is the first one, which may mean present.
@@ -465,13 +452,6 @@ def _indicator(file: TextFile, cells: Any, values: list[LabelValue]) -> csr_arra
     rows, places = np.nonzero(to_dense(cells[:, implied]) == 0)
     ones = np.ones(len(rows), dtype=np.int8)
     return csr_array(Y + csr_array((ones, (rows, implied[places])), cells.shape))
-
-
-def _keep_unknown(Y: csr_array, cells: Any, values: list[LabelValue]) -> csr_array:
-    """Return Y with a stored NaN where a label column holds nothing."""
-    if len(values) > cells.shape[1]:
-        cells = cells[:, [value.place for value in values]]
-    return mark_unknown(Y, part_unknown(cells)[1])
 
 
 def _check_cells(

@@ -149,12 +149,10 @@ def _matrix(
     file.require(width * BYTES_PER_NAME, what=f"the names of {width} {what}s")
     wrong = np.flatnonzero((columns < 0) | (columns >= width))
     if wrong.size:
-        raise file.error(
-            f"{what.capitalize()} numbers must be from {first} to {width + first - 1}",
-            "There is one outside this range",
-            f"Pass first_{what} and n_{what}s as in this file",
-            line=lines[np.searchsorted(ends, wrong[0], "right") - 1],
-        )
+        problem = f"{what.capitalize()} numbers must be from {first} to {width + first - 1}"
+        cure = f"Pass first_{what} and n_{what}s as in this file"
+        line = lines[np.searchsorted(ends, wrong[0], "right") - 1]
+        raise file.error(problem, "There is one outside this range", cure, line=line)
     matrix = csr_array((entries.values, columns, ends), shape=(len(lines), width))
     matrix.sort_indices()
     twice = np.flatnonzero(np.diff(matrix.indices) == 0)
