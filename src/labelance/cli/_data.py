@@ -112,12 +112,8 @@ class Source:
         str | None,
         option("What stands between labels where one column lists them, such as ';' for rock;pop."),
     ] = None
-    ignore: Annotated[
-        str | None, option("Columns to leave out, such as ids and dates, separated by commas.")
-    ] = None
-    protocol: Annotated[Protocol, option("Prepare a dataset of the catalogue as in the paper.")] = (
-        None
-    )
+    ignore: Annotated[str | None, option("Columns to leave out, such as ids, by commas.")] = None
+    protocol: Annotated[Protocol, option("Prepare a catalogued dataset as in the paper.")] = None
     max_size: Annotated[
         str | None,
         option("The most that a file may take when unpacked and read, such as 4GB; 1 GiB or 100 "
@@ -272,7 +268,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[Parameter] = []
     for name, one in signature(command, eval_str=True).parameters.items():
         types: Any = get_args(one.annotation) or [one.annotation]
-        kind = next(filter(is_dataclass, types), None)
+        kind: Any = next(filter(is_dataclass, types), None)
         if kind is None:
             parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
             continue

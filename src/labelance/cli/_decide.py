@@ -62,9 +62,7 @@ class _Request:
     labels: Annotated[
         str | None, option("The labels to decide: names separated by commas, or 'tag_*'; or all.")
     ] = None
-    objective: Annotated[
-        Objective | None, option("What thresholds, or decisions within a budget, maximize; f1.")
-    ] = None
+    objective: Annotated[Objective | None, option("What the decisions maximize; f1.")] = None
     recall: Annotated[float | None, option("Guarantee this recall of each label.")] = None
     precision: Annotated[float | None, option("Guarantee this precision of each label.")] = None
     confidence: Annotated[
@@ -84,9 +82,7 @@ class _Request:
         bool,
         option("Make scores probabilities by --truth, before a budget is kept.", "--calibrate"),
     ] = False
-    apply: Annotated[
-        Path | None, option("Decide the rows of this file of scores, by what was found on SCORES.")
-    ] = None
+    apply: Annotated[Path | None, option("Decide the rows of this file of scores.")] = None
     id: Annotated[
         str | None,
         option("The column that names the rows; by default a column of words, or one called id."),

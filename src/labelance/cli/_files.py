@@ -105,9 +105,7 @@ def convert(
 @takes_options
 def split(
     source: Source,
-    output: Annotated[
-        str, output_option("Files to write, one for each part, separated by commas.")
-    ],
+    output: Annotated[str, output_option("A file for each part, separated by commas.")],
     sizes: Annotated[
         str, typer.Option(help="Shares of the parts, or numbers of rows, separated by commas.")
     ] = "0.75,0.25",
@@ -244,9 +242,7 @@ def play(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen at; 0 takes a free one.")
     ] = 0,
-    no_browser: Annotated[
-        bool, option("Print the address, and open no browser.", "--no-browser")
-    ] = False,
+    no_browser: Annotated[bool, option("Only print the address.", "--no-browser")] = False,
 ) -> None:
     """Open a playground in the browser: what MLSOL sees and makes, at each move of a point.
 

@@ -62,9 +62,7 @@ def resample(
         Path, output_option("Where to write; its ending says the format. - is standard output.")
     ],
     method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
-    set_: Annotated[
-        list[str] | None, option("A parameter, as name=value; may be repeated.", "--set")
-    ] = None,
+    set_: Annotated[list[str] | None, option("A name=value; may be repeated.", "--set")] = None,
     seed: SeedOption = 0,
     device: Annotated[
         str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")

@@ -426,12 +426,10 @@ def _match_names(path: Path, names: Sequence[str], scores: LabelColumns) -> list
     place = {name: j for j, name in enumerate(names)}
     missing = [name for name in scores.header if name not in place]
     if missing:
-        raise InputError(
-            f"{path} must have a column for every label of {scores.path}",
-            f"Missing: {show_names(map(repr, missing), 5)}",
-            f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if that column identifies the "
-            f"rows. Its columns: {show_names(names)}",
-        )
+        problem = f"{path} must have a column for every label of {scores.path}"
+        found = f"Missing: {show_names(map(repr, missing), 5)}"
+        cure = f"{did_you_mean(missing[0], names)}Add --id {missing[0]} if it identifies the rows"
+        raise InputError(problem, found, f"{cure}. Its columns: {show_names(names)}")
     places = [place[name] for name in scores.header]
     if places != sorted(places):
         raise InputError(

@@ -104,30 +104,19 @@ def _tell_plan(study: Study, path: Path, *, as_json: bool) -> None:
 @app.command(epilog="Example: labelance study run quick --store quick.store")
 def run(
     plan: PlanArgument,
-    store: Annotated[
-        Path | None, option("The folder for results; NAME.store unless given.")
-    ] = None,
+    store: Annotated[Path | None, option("The folder of results; or NAME.store.")] = None,
     executor: Annotated[Executor, typer.Option(help="Where the work is done.")] = "processes",
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes; all cores unless given.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
-    ] = None,
+    jobs: Annotated[int | None, option("Processes; or all cores.", "--jobs", "-j")] = None,
+    address: Annotated[str | None, option("A Dask scheduler, such as tcp://host:8786.")] = None,
     cell_timeout: Annotated[float | None, option("Time limit per cell.", metavar="SECONDS")] = None,
     datasets: Annotated[
         str | None,
-        option(
-            "Only these datasets, separated by commas; or a TOML file with datasets and learners "
-            "of your own, to hold against the plan."
-        ),
+        option("Only these, separated by commas; or your own, with learners, from a TOML file."),
     ] = None,
     learners: LearnersOption = None,
     methods: Annotated[str | None, option("Only these methods, separated by commas.")] = None,
     repeats: Annotated[int | None, option("Repetitions, in place of the plan's.")] = None,
-    retry_failed: Annotated[
-        bool, option("Try again what failed before.", "--retry-failed")
-    ] = False,
+    retry_failed: Annotated[bool, option("Try failed cells again.", "--retry-failed")] = False,
     dry_run: Annotated[bool, option("Count the cells, and do none.", "--dry-run")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -225,9 +214,7 @@ def _tell(study: Study, outcome: StudyProgress, path: Path, seconds: float, as_j
 @app.command(epilog="Example: labelance study status quick.store --failures")
 def status(
     store: Annotated[Path, argument("STORE", "A store.")],
-    failures: Annotated[
-        bool, option("Print the whole tracebacks of all failures.", "--failures")
-    ] = False,
+    failures: Annotated[bool, option("Print all tracebacks in full.", "--failures")] = False,
     study: StudyOption = None,
     json: JsonOption = False,
 ) -> None:

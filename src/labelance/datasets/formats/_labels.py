@@ -136,12 +136,10 @@ def read_label_names(path: Path, *, max_size: int | None = None) -> tuple[str, .
     text = file.read_bytes()
     declaration = _DECLARATION.search(text)
     if declaration is not None:
-        raise file.error(
-            "A label file must be plain XML",
-            "It has a document type or declares entities",
-            "Remove the DOCTYPE; nothing was expanded",
-            line=text.count(b"\n", 0, declaration.start()) + 1,
-        )
+        found = "It has a document type or declares entities"
+        cure = "Remove the DOCTYPE; nothing was expanded"
+        line = text.count(b"\n", 0, declaration.start()) + 1
+        raise file.error("A label file must be plain XML", found, cure, line=line)
     try:
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as problem:

@@ -198,12 +198,10 @@ class TextFile:
                     if len(content) > self.max_size:
                         raise self._too_large("It is larger when unzipped")
         except (zlib.error, lzma.LZMAError, OSError, EOFError) as problem:
-            raise self.error(
-                f"This is not a complete {name} file",
-                f"It is damaged or ends in the middle ({problem})",
-                "Download or copy it again",
-                line=1 + content.count(b"\n"),
-            ) from problem
+            found = f"It is damaged or ends in the middle ({problem})"
+            cure, line = "Download or copy it again", 1 + content.count(b"\n")
+            error = self.error(f"This is not a complete {name} file", found, cure, line=line)
+            raise error from problem
         return bytes(content)
 
     def read(self) -> bytes:
@@ -225,12 +223,11 @@ class TextFile:
         try:
             decoded = text.decode(self.encoding)
         except UnicodeDecodeError as problem:
-            raise self.error(
-                f"The file is not text in {self.encoding}",
-                f"Found the byte 0x{text[problem.start]:02x}",
-                f"Pass the encoding of the file, such as {arg('encoding', 'cp1252')}",
-                line=text.count(b"\n", 0, problem.start) + 1,
-            ) from problem
+            found = f"Found the byte 0x{text[problem.start]:02x}"
+            cure = f"Pass the encoding of the file, such as {arg('encoding', 'cp1252')}"
+            line = text.count(b"\n", 0, problem.start) + 1
+            error = self.error(f"The file is not text in {self.encoding}", found, cure, line=line)
+            raise error from problem
         return text if codecs.lookup(self.encoding).name == "utf-8" else decoded.encode()
 
 
