@@ -110,7 +110,7 @@ def test_demo_speaks_json_and_says_the_same_again(call, short_demo):
 
 @pytest.mark.slow
 def test_the_first_member_of_an_ensemble_is_the_sampler_alone():
-    """The demo fits an ensemble once for both: it must be what a sampler and a learner give."""
+    """A member is what a learner makes of one draw of the sampler."""
     X, Y = make_multilabel_imbalanced(90, 3, 3, random_state=0)
     ensemble = EMLSOL(BinaryRelevance(), random_state=0).fit(X, Y)
     drawn = MLSOL().plan(X, Y).draw(np.random.default_rng(0).spawn(5)[0])
