@@ -70,8 +70,7 @@ from scipy.special import expit, logit
 
 from labelance.datasets import load_dataset, make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.ensemble import EMLS
 from labelance.ensemble._logistic import fit_logistic_regressions
 from labelance.metrics import label_areas, macro_f1

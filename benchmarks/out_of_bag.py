@@ -20,9 +20,13 @@ from sklearn.ensemble import RandomForestClassifier
 from labelance._validation._data import validate_data
 from labelance.datasets import MultiLabelDataset, load_dataset
 from labelance.decisions._calibration import fit_calibrators
-from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
-from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
+from labelance.decisions._search import (
+    ScoredRows,
+    pooled_threshold,
+    search_thresholds,
+    shrink_thresholds,
+)
 from labelance.metrics import label_scores, macro_brier_loss, macro_calibration_error, macro_f1
 from labelance.model_selection import IterativeStratifiedKFold
 

@@ -23,8 +23,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import MultiLabelDataset, load_dataset, make_multilabel_imbalanced
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.ensemble import EMLS
 from labelance.learners import COCOA, ECCRU3, BinaryRelevance, CalibratedLabelRanking, MLkNN, RAkEL
 from labelance.metrics import label_areas, macro_f1

@@ -24,8 +24,12 @@ from scipy.special import logit
 from scipy.stats import rankdata
 
 from labelance.decisions._calibration import fit_calibrators
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
+from labelance.decisions._search import (
+    ScoredRows,
+    pooled_threshold,
+    search_thresholds,
+    shrink_thresholds,
+)
 from labelance.ensemble import EMLS, StackedBagging
 from labelance.metrics import macro_f1
 from labelance.model_selection import RepeatedIterativeStratifiedKFold

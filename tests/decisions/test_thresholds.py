@@ -31,9 +31,13 @@ from labelance.decisions import (
     RecallAtPrecision,
     find_thresholds,
 )
-from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import has_bags
-from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
+from labelance.decisions._search import (
+    ScoredRows,
+    pooled_threshold,
+    search_thresholds,
+    shrink_thresholds,
+)
 from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance

@@ -22,8 +22,7 @@ from sklearn.utils import get_tags
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import GRID, search_thresholds
+from labelance.decisions._search import GRID, ScoredRows, search_thresholds
 from labelance.ensemble import EMLS, EMLSOL, StackedBagging, draw_training_sets
 from labelance.exceptions import (
     FeatureScaleWarning,

@@ -21,12 +21,16 @@ from sklearn.tree import DecisionTreeClassifier
 from labelance._validation._data import validate_data
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
-from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._held_out import out_of_bag_scores
-from labelance.decisions._search import pooled_threshold, search_thresholds, shrink_thresholds
+from labelance.decisions._search import (
+    ScoredRows,
+    pooled_threshold,
+    search_thresholds,
+    shrink_thresholds,
+)
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
-from labelance.ensemble._second_level import SecondLevel, second_level_weights
+from labelance.ensemble._stacked_bagging import SecondLevel, second_level_weights
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import label_scores, macro_auc_roc
@@ -618,7 +622,7 @@ def test_it_is_made_of_members_and_a_second_level_and_is_no_emls(data):
     assert not {"bootstrap", "warm_start"} & {*model.get_params(), *dir(model)}
     X, y = data
     model.fit(X, y)
-    mean = np.mean([member.scores for member in model._members.stages(X, X)], axis=0)
+    mean = np.mean([member.scores for member in model._stages(X, X)], axis=0)
     assert_allclose(model.predict_proba(X), model._level.combine(mean))
 
 

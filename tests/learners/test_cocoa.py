@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.learners import COCOA, C45Classifier
 from labelance.learners._cocoa import draw_couples, split_couples
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.learners import ECCRU, ECCRU2, ECCRU3
 from labelance.learners._chains import ChainPlan
 from labelance.learners._eccru import open_labels_by_chain, share_chains

@@ -7,8 +7,7 @@ import sklearn
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners import MCE
 from labelance.testing import sampler_data

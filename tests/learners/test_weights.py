@@ -16,8 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import LabelThresholds
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.ensemble import EMLS
 from labelance.exceptions import InputError
 from labelance.learners import (

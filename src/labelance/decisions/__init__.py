@@ -1,6 +1,7 @@
 """Decisions: thresholds, guarantees, budgets, calibrated probabilities, corrected priors."""
 
 from labelance.decisions._budget import (
+    BudgetClassifier,
     BudgetDecisions,
     BudgetRule,
     decide_within_budget,
@@ -12,10 +13,10 @@ from labelance.decisions._calibration import (
     correct_prior,
     find_calibration,
 )
-from labelance.decisions._estimators import BudgetClassifier, RecallGuarantee
 from labelance.decisions._expected import bayes_threshold, maximize_expected_f
 from labelance.decisions._guarantee import (
     Guarantees,
+    RecallGuarantee,
     guarantee_precision,
     guarantee_recall,
     limit_alarms,

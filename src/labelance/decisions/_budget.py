@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,13 +13,16 @@ from numpy.typing import NDArray
 
 from labelance._arrays._cells import store_all_cells, take_cells
 from labelance._arrays._containers import column_counts
+from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_choice, check_positive, is_integer
+from labelance._validation._arguments import Weights, check_choice, check_positive, is_integer
+from labelance._validation._data import Data
 from labelance._validation._predictions import (
     open_probabilities,
     validate_score_table,
     validate_scores,
 )
+from labelance.decisions._held_out import ScoringClassifier, check_no_single_label_estimator
 from labelance.decisions._kernels import improve_rows, take_top
 from labelance.decisions._objectives import as_numbers, ratio
 from labelance.decisions._table import LabelTable
@@ -694,3 +698,106 @@ def _check_mix(mix: Any, *, alone: bool) -> float:
     if not isinstance(mix, (int, float, np.number)) or not 0 <= mix <= 1:
         raise InputError("mix must be in [0, 1]", f"Got {mix!r}")
     return float(mix)
+
+
+class BudgetClassifier(ScoringClassifier):
+    """A classifier that decides all rows of a batch together, within a budget.
+
+    ``predict`` gives the probabilities of the estimator to :func:`decide_within_budget`.
+    Calibrate them after class weights or resampling (:class:`LabelCalibration`). The decisions of a
+    row depend on the other rows of the batch.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier with ``predict_proba``; a
+        :class:`~sklearn.frozen.FrozenEstimator` is not fitted again.
+    per_row : int, optional
+        The most labels of a row, 1 to q.
+    exactly : bool, default=False
+        Whether a row gets exactly ``per_row`` labels.
+    per_label : int or array-like of shape (q,), optional
+        The most rows of a label in a batch.
+    total : int, optional
+        The most decisions for a label in a whole batch.
+    utility : str, default="macro_f1"
+        What the decisions maximize: "macro_f1", "macro_recall", "macro_precision",
+        "balanced_accuracy", "coverage" or "precision". Labels per row together with another budget
+        need "macro_recall", "balanced_accuracy" or "precision".
+    random_state : int, RandomState, Generator or None, default=None
+        Draws the order in which rows are decided.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+
+    See Also
+    --------
+    decide_within_budget : The same for probabilities of any model, with its value and counts.
+    find_budget_rule : A rule for rows that come one by one.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.decisions import BudgetClassifier, LabelCalibration
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = make_multilabel_imbalanced(400, random_state=0)
+    >>> forest = LabelCalibration(RandomForestClassifier(20, random_state=0))
+    >>> model = BudgetClassifier(forest, per_row=2, random_state=0).fit(X[:200], y[:200])
+    >>> model.predict(X[200:]).sum(axis=1).max()
+    np.int64(2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "per_row": [Interval(Integral, 1, None, closed="left"), None],
+        "exactly": ["boolean"],
+        "per_label": [Interval(Integral, 0, None, closed="left"), "array-like", None],
+        "total": [Interval(Integral, 0, None, closed="left"), None],
+        "utility": [StrOptions(set(get_args(Utility)))],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        per_row: int | None = None,
+        exactly: bool = False,
+        per_label: Any = None,
+        total: int | None = None,
+        utility: Utility = "macro_f1",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.per_row = per_row
+        self.exactly = exactly
+        self.per_label = per_label
+        self.total = total
+        self.utility = utility
+        self.random_state = random_state
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
+        self._seed = int(as_generator(self.random_state).integers(2**32))
+        # A budget that a single row cannot keep is impossible: raise before anything is fitted.
+        self._decide(np.full((1, data.Y.shape[1]), 0.5))
+        self._seen = column_counts(data.Y) > 0
+        self._fit_estimator(data, self._weights_of_estimator(weight))
+
+    def _decide(self, proba: np.ndarray) -> np.ndarray:
+        found = decide_within_budget(
+            proba,
+            per_row=self.per_row,
+            exactly=self.exactly,
+            per_label=self.per_label,
+            total=self.total,
+            utility=self.utility,
+            random_state=self._seed,
+        )
+        return found.y.toarray()
+
+    def _predict(self, clean: Any, X: Any) -> np.ndarray:
+        # Some learners smooth the scores of labels that no row had, which would decide for them.
+        return self._decide(np.where(self._seen, self._scores(clean, X), 0.0))

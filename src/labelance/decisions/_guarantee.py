@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.frozen import FrozenEstimator
 
 from labelance._arrays._cells import iterate_columns, take_cells
 from labelance._arrays._containers import column_counts
+from labelance._arrays._labels import mark_unknown
+from labelance._arrays._open import take_rows
+from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._messages import warn_user
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import (
+    Weights,
     check_choice,
     check_positive,
     check_probability,
     is_integer,
+    take_weights,
     validate_groups,
 )
 from labelance._validation._categorical import name_columns
-from labelance._validation._labels import count_known
+from labelance._validation._data import Data
+from labelance._validation._labels import count_known, take_unknown
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
-from labelance.decisions._cuts import ScoredRows
+from labelance.decisions._held_out import (
+    ScoringClassifier,
+    check_no_single_label_estimator,
+    check_rows_for_folds,
+    choose_source,
+)
 from labelance.decisions._objectives import as_numbers
+from labelance.decisions._search import ScoredRows
 from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import LABEL, InputError, LabelanceWarning, arg
+from labelance.model_selection._splitters import assign_folds, strata
 
 TooFew = Literal["refuse", "always", "never", "pool"]
 _ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
@@ -666,3 +681,174 @@ def _too_few_positives(
         f"{'' if confidence is None else ' or ' + arg('confidence')}, or choose "
         f"{arg('too_few')} from {choices}",
     )
+
+
+class RecallGuarantee(ScoringClassifier):
+    """A classifier whose recall of every label is guaranteed.
+
+    By default the estimator learns from one part of the rows, and the thresholds are found on the
+    other by :func:`guarantee_recall`. The parts are stratified, and which of them calibrates is
+    drawn at random, so that any row may do so with the same probability. Stratified parts are
+    more alike than drawn ones, which the theory does not know; for an exact guarantee draw a
+    validation set at random, and pass a :class:`~sklearn.frozen.FrozenEstimator`.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier with ``predict_proba`` or ``decision_function``. A
+        :class:`~sklearn.frozen.FrozenEstimator` is not fitted: all rows calibrate, and must be
+        rows that it did not learn from.
+    recall : float, default=0.9
+        The smallest share of positives to find, between 0 and 1.
+    confidence : float, optional
+        How probable it must be that the recall holds, between 0 and 1. By default it holds in
+        expectation.
+    too_few : {"refuse", "always", "never", "pool"}, default="refuse"
+        What to do with labels with too few positives, as in :func:`guarantee_recall`: raise an
+        error before anything is fitted, always predict them, never predict them, or give them a
+        common threshold.
+    tune_on : {"split", "oob", "cv"}, default="split"
+        Whose scores the thresholds are found on. "split": rows that the estimator does not learn
+        from. "oob" and "cv": all rows, out of bag or out of 3 folds, as ``tune_on`` of
+        :class:`LabelThresholds`, while the estimator learns from all rows. These are estimates
+        without a guarantee.
+    n_splits : int, default=2
+        Into how many parts "split" cuts the rows; one of them calibrates.
+    random_state : int, RandomState, Generator or None, default=None
+        For the parts and folds.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    thresholds_ : ndarray of shape (n_labels,)
+        A label is predicted where its score is at least this; -inf: always, inf: never.
+    guarantees_ : Guarantees
+        What holds for every label, and why.
+
+    See Also
+    --------
+    guarantee_recall : The same for scores of any model, and when a guarantee breaks.
+    LabelThresholds : Thresholds for the largest F and other objectives.
+
+    Notes
+    -----
+    Weights of rows are handed to the estimator. Calibration rows count alike.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.decisions import RecallGuarantee
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_imbalanced(1000, random_state=0)
+    >>> model = RecallGuarantee(KNeighborsClassifier(15), random_state=0)
+    >>> model.fit(X[:600], y[:600]).guarantees_.guaranteed.sum()
+    np.int64(10)
+    >>> model.predict(X[600:]).shape
+    (400, 10)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "recall": [Interval(Real, 0, 1, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "too_few": [StrOptions(set(get_args(TooFew)))],
+        "tune_on": [StrOptions({"split", "oob", "cv"})],
+        "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        recall: float = 0.9,
+        confidence: float | None = None,
+        too_few: TooFew = "refuse",
+        tune_on: Literal["split", "oob", "cv"] = "split",
+        n_splits: int = 2,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.recall = recall
+        self.confidence = confidence
+        self.too_few = too_few
+        self.tune_on = tune_on
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
+        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
+        rng = as_generator(self.random_state)
+        inner = self._weights_of_estimator(weight)
+        if isinstance(self.estimator, FrozenEstimator):
+            every = np.arange(data.n_samples)
+            self.guarantees_ = self._calibrate_part(data, every[:0], every, None)
+        elif self.tune_on == "split":
+            train, rest = self._split(data, rng)
+            self.guarantees_ = self._calibrate_part(data, train, rest, inner)
+        else:
+            self.guarantees_ = self._estimate(self.tune_on, data, inner, rng)
+        self.thresholds_ = self.guarantees_.thresholds
+
+    def _split(self, data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows to learn from and those to calibrate on."""
+        what = f'tune_on="split" with n_splits={self.n_splits}'
+        check_rows_for_folds(data.n_samples, self.n_splits, what)
+        # With unequal parts, stratification gives labelsets in single rows to the larger one. A
+        # random one of equal parts has every row with the same probability.
+        folds = assign_folds(strata(data.Y, data.unknown), self.n_splits, rng.spawn(1)[0])
+        chosen = folds == rng.integers(self.n_splits)
+        return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+
+    def _calibrate_part(
+        self, data: Data, train: np.ndarray, rest: np.ndarray, weight: Weights
+    ) -> Guarantees:
+        """Fit on some rows, and calibrate on others; a frozen estimator has none to fit on."""
+        self._check_no_impossible(data.take(rest))
+        learned = data.take(train) if len(train) else data
+        self._fit_estimator(learned, take_weights(weight, train))
+        reference = None
+        if self.too_few == "pool" and len(train):
+            learned_from = mark_unknown(data.Y[train], take_unknown(data.unknown, train))
+            reference = (learned_from, self._scores_of(data, train))
+        return self._find(data, rest, self._scores_of(data, rest), reference)
+
+    def _estimate(
+        self,
+        source: Literal["oob", "cv"],
+        data: Data,
+        weight: Weights,
+        rng: np.random.Generator,
+    ) -> Guarantees:
+        """Fit on all rows, and find thresholds on scores of models that left rows out."""
+        choose_source(source, self.estimator)
+        if source == "cv":
+            check_rows_for_folds(data.n_samples)
+        self._check_no_impossible(data)
+        self._fit_estimator(data, weight)
+        known = self._held_out(source, data, weight, rng)
+        found = self._find(data, known.rows, known.scores)
+        how = "out of bag" if source == "oob" else "out of fold"
+        reasons = (
+            reason.replace("guaranteed", f"estimate: scores {how}") if sure else reason
+            for sure, reason in zip(found.guaranteed, found.reasons)
+        )
+        none = np.zeros(len(found.guaranteed), dtype=bool)
+        return replace(found, guaranteed=none, reasons=tuple(reasons))
+
+    def _check_no_impossible(self, data: Data) -> None:
+        """Raise before anything is fitted: whether positives suffice does not depend on scores."""
+        self._find(data, slice(None), sp.csr_array(data.Y.shape))
+
+    def _find(self, data: Data, rows: Any, scores: Any, reference: Any = None) -> Guarantees:
+        return find_recall_thresholds(
+            Scored(data.Y[rows], scores, take_unknown(data.unknown, rows), names=data.labels.names),
+            recall=self.recall,
+            confidence=self.confidence,
+            too_few=self.too_few,
+            reference=reference,
+        )
+
+    def _scores_of(self, data: Data, rows: np.ndarray) -> np.ndarray:
+        return self._scores(data.X[rows], take_rows(data.features.container.native, rows))

@@ -61,16 +61,14 @@ class ScoringClassifier(WeightedClassifier):
         rng: np.random.Generator,
         make: Callable[[np.random.Generator], Any] | None = None,
     ) -> HeldOutScores:
-        """Return scores of training rows: out of bag, of folds, or by what has learned from them.
+        """Return scores of training rows out of bag or out of fold.
 
         ``make`` gives the models of folds, which are the estimators unless it is given.
         """
         if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
-        if source == "cv":
-            make = make or (lambda _: clone(self.estimator))
-            return out_of_fold_scores(make, data, weight, rng, self._schema)
-        return training_scores(self, data)
+        make = make or (lambda _: clone(self.estimator))
+        return out_of_fold_scores(make, data, weight, rng, self._schema)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return inner_scores(self.estimator_, clean, X, self._schema)
@@ -140,17 +138,19 @@ def _needs_labels(part: BaseEstimator) -> bool:
 def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
     """Return the rows that some member of a fitted estimator left out, scored by those members."""
     if isinstance(model, BaseMultiLabelClassifier) and hasattr(model, "_has_bags"):
-        return model._scores_left_out(data)
-    model, X = _last_step(model, data.features.container.native)
-    if data.unknown is not None and _fits_each_label(model):
-        scores = _known_scores_left_out(model, X, data.unknown)
+        known = model._scores_left_out(data)
     else:
-        scores = _scores_left_out(model, X)
-    rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
-    if not len(rows):
+        model, X = _last_step(model, data.features.container.native)
+        if data.unknown is not None and _fits_each_label(model):
+            scores = _known_scores_left_out(model, X, data.unknown)
+        else:
+            scores = _scores_left_out(model, X)
+        rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        known = HeldOutScores(rows, scores[rows])
+    if not len(known.rows):
         problem = "Out-of-bag scores need rows that some member left out"
-        raise InputError(problem, "Every member saw every row", "Use more members")
-    return HeldOutScores(rows, scores[rows])
+        raise InputError(problem, "Every member saw every row", 'Use more members, or tune_on="cv"')
+    return known
 
 
 def _last_step(model: Any, X: Any) -> tuple[Any, Any]:

@@ -1,104 +1,29 @@
-"""LabelThresholds, and on whose scores classifiers tune; `_search` chooses the thresholds."""
+"""LabelThresholds: a threshold of its own for every label, around any classifier."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from labelance._classifier import WeightedClassifier
-from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import as_generator
-from labelance._validation._arguments import Weights, take_weights
+from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._held_out import (
-    HeldOutScores,
-    ScoreSource,
-    ScoringClassifier,
-    check_no_single_label_estimator,
-    check_rows_for_folds,
-    choose_source,
-)
-from labelance.decisions._objectives import Objective, check_no_impossible_objective
+from labelance.decisions._held_out import ScoreSource, ScoringClassifier, choose_source
+from labelance.decisions._objectives import Objective
 from labelance.decisions._search import (
-    SEARCHING,
     SHRINKING,
+    TUNING,
     Shrinkage,
     ShrinkTo,
     ThresholdSearch,
     Variant,
-    search_thresholds,
-    threshold_spread,
+    check_tunable,
+    tune_thresholds,
 )
-
-# Parameters of all classifiers that find thresholds for an objective.
-TUNING: dict[str, list[Any]] = {
-    **SEARCHING,
-    "estimator": [HasMethods(["fit", "predict"])],
-    "objective": [StrOptions({"f1", "gmean", "balanced_accuracy"}), callable, None],
-    "tune_on": [StrOptions({"auto", "train", "oob", "cv"})],
-}
-
-
-class FoundThresholds(NamedTuple):
-    """The threshold of every label, and how much it varies over folds."""
-
-    values: np.ndarray
-    spread: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdRule:
-    """How a classifier finds its thresholds: for which objective, and on whose scores."""
-
-    objective: Objective | None  # None keeps 0.5
-    search: ThresholdSearch
-    variant: Variant
-    source: ScoreSource  # "auto" is decided
-    shrinkage: Shrinkage = 0.0
-    shrink_to: ShrinkTo = "auto"
-
-    def check_no_impossible(self, data: Data) -> None:
-        """Raise, before anything is fitted, where thresholds cannot be found as asked."""
-        if self.objective is None:
-            return
-        if self.source == "cv":
-            check_rows_for_folds(data.n_samples)
-        check_no_impossible_objective(self.objective, data.Y.shape[1])
-
-    def find(
-        self, data: Data, weight: Weights, score: Callable[[ScoreSource], HeldOutScores]
-    ) -> FoundThresholds:
-        """Return the thresholds of a fitted model; ``score`` gives scores of training rows."""
-        n_labels = data.Y.shape[1]
-        if self.objective is None:
-            return FoundThresholds(np.full(n_labels, 0.5), np.zeros(n_labels))
-        known = score(self.source)
-        Y, unknown = data.Y[known.rows], take_unknown(data.unknown, known.rows)
-        part = take_weights(weight, known.rows)
-        options: dict[str, Any] = {
-            "objective": self.objective,
-            "search": self.search,
-            "variant": self.variant,
-        }
-        values = search_thresholds(
-            ScoredRows.of(Y, known.scores, unknown, part),
-            shrinkage=self.shrinkage,
-            shrink_to=self.shrink_to,
-            names=data.labels.names,
-            **options,
-        ).shrunk
-        if self.source == "train":
-            return FoundThresholds(values, np.full(n_labels, np.nan))
-        spread = threshold_spread(
-            Y, known.scores, known.folds, unknown=unknown, weight=part, **options
-        )
-        return FoundThresholds(values, spread)
 
 
 class LabelThresholds(ScoringClassifier):
@@ -202,29 +127,16 @@ class LabelThresholds(ScoringClassifier):
         self.variant = variant
         self.random_state = random_state
 
-    def _rule(self) -> ThresholdRule:
+    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
         source = self.tune_on
         if self.objective is not None:
             source = choose_source(source, self.estimator)
-        return ThresholdRule(
-            self.objective,
-            self.threshold_search,
-            self.variant,
-            source,
-            self.shrinkage,
-            self.shrink_to,
-        )
-
-    def _fit(self, data: Data, X: Any, weight: Weights = None) -> None:
-        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
-        rule = self._rule()
-        rule.check_no_impossible(data)
+        check_tunable(self, source, data)
         rng = as_generator(self.random_state)
         self._fit_estimator(data, self._weights_of_estimator(weight))
-        found = rule.find(
-            data, weight, lambda source: self._held_out(source, data, weight, rng, self._untuned)
-        )
-        self.thresholds_, self.threshold_spread_ = found.values, found.spread
+        score = partial(self._held_out, source, data, weight, rng, self._untuned)
+        found = tune_thresholds(self, source, data, weight, score)
+        self.thresholds_, self.threshold_spread_ = found
 
     def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)

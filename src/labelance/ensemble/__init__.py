@@ -1,9 +1,8 @@
 """Ensembles: a good default for rare labels, and any sampler times any learner."""
 
-from labelance.ensemble._emls import EMLS
-from labelance.ensemble._named import EMLSMOTE, EMLSOL, ERHwRSMT, MLSOLBagging
+from labelance.ensemble._emls import EMLS, EMLSMOTE, EMLSOL, ERHwRSMT
 from labelance.ensemble._rare_label import RareLabelClassifier
-from labelance.ensemble._stacked_bagging import StackedBagging
+from labelance.ensemble._stacked_bagging import MLSOLBagging, StackedBagging
 from labelance.ensemble._training_sets import TrainingSet, draw_training_sets
 
 __all__ = [

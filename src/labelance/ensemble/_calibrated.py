@@ -12,8 +12,7 @@ from labelance._validation._arguments import Weights
 from labelance._validation._labels import cell_weights, weights_of
 from labelance.decisions._calibration import fit_curves
 from labelance.ensemble._encoding import Floats
-from labelance.ensemble._logistic import label_groups
-from labelance.ensemble._second_level import center_and_width
+from labelance.ensemble._logistic import center_and_width, label_groups
 
 _STRENGTH = 20.0  # positives that the common curve is worth, as in thresholds
 

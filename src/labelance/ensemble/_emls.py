@@ -1,4 +1,7 @@
-"""EMLS: any sampler times any learner, averaged, with a threshold for every label."""
+"""EMLS: any sampler times any learner, averaged, with a threshold for every label.
+
+EMLSOL, EMLSMOTE and ERHwRSMT bring their sampler along.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +19,15 @@ from labelance._validation._data import Data
 from labelance.decisions._held_out import (
     HeldOutScores,
     ScoreSource,
-    check_no_single_label_estimator,
+    out_of_bag_scores,
     out_of_fold_scores,
-    training_scores,
 )
 from labelance.decisions._objectives import Objective
-from labelance.decisions._search import ThresholdSearch, Variant
-from labelance.decisions._thresholds import ThresholdRule
-from labelance.ensemble._members import (
-    Members,
-    SampledEnsemble,
-    check_rows_left_out,
-    fit_members,
-)
-from labelance.ensemble._training_sets import (
-    DRAWING,
-    BootstrapKind,
-    TrainingSet,
-)
+from labelance.decisions._search import ThresholdSearch, Variant, check_tunable, tune_thresholds
+from labelance.ensemble._members import Member, SampledEnsemble
+from labelance.ensemble._training_sets import DRAWING, BootstrapKind, TrainingSet
 from labelance.exceptions import InputError
+from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
 
 class EMLS(SampledEnsemble):
@@ -164,15 +157,14 @@ class EMLS(SampledEnsemble):
         return self._make_sampler() is None and super()._hands_on_rows()
 
     def _validate(self, X: Any, y: Any) -> Data:
-        self._check_member_count()
         data = super()._validate(X, y)
-        if self._members_before() is not None:
-            self._check_no_other_columns(data)
+        if self._members_before():
+            self._check_goes_on(data)
         return data
 
-    def _members_before(self) -> Members | None:
+    def _members_before(self) -> list[Member]:
         """Return the members of the fit before, where they are kept."""
-        return getattr(self, "_members", None) if self.warm_start else None
+        return getattr(self, "_members", []) if self.warm_start else []
 
     @warning_once()  # not once for every fold
     def _fit(
@@ -182,33 +174,27 @@ class EMLS(SampledEnsemble):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
-        rule = self._rule()
-        rule.check_no_impossible(data)
-        self._check_no_warm_start_out_of_bag()
-        if training_sets is None:
-            self._check_no_oob_without_rows_left_out()
-            self._check_no_rows_from_outside_bags()
+        source = self._source()
+        check_tunable(self, source, data)
+        out_of_bag = self.objective is not None and source == "oob"
+        if out_of_bag:
+            self._check_rows_left_out(training_sets)
         rng = as_generator(self.random_state)
-        self._members = fit_members(
-            self,
+        self._fit_members(
             data,
             weight,
             rng,
             training_sets,
             bootstrap=self.bootstrap,
-            unseen=self._tunes_out_of_bag(),
+            unseen=out_of_bag,
             before=self._members_before(),
         )
-        if not (self._tunes_out_of_bag() or self._has_bags()):
-            self._members = self._members.without_rows()  # nothing asks for them
-        self.estimators_ = self._members.estimators()
-        self.estimators_features_ = self._members.features()
-        found = rule.find(data, weight, partial(self._held_out_scores, data, weight, rng))
-        self.thresholds_, self.threshold_spread_ = found.values, found.spread
-
-    def _rule(self) -> ThresholdRule:
-        return ThresholdRule(self.objective, self.threshold_search, self.variant, self._source())
+        if not (out_of_bag or self._has_bags()):  # nothing asks for rows that members left out
+            none = np.empty(0, dtype=np.int64)
+            self._members = [member._replace(left_out=none) for member in self._members]
+        score = partial(self._held_out_scores, source, data, weight, rng)
+        found = tune_thresholds(self, source, data, weight, score)
+        self.thresholds_, self.threshold_spread_ = found
 
     def _source(self) -> ScoreSource:
         if self.tune_on != "auto":
@@ -219,73 +205,173 @@ class EMLS(SampledEnsemble):
         """Say whether there are rows that members know nothing of, and who left them out."""
         return self.bootstrap in (True, "parents") and not self.warm_start
 
-    def _tunes_out_of_bag(self) -> bool:
-        return self.objective is not None and self._source() == "oob"
-
     def _held_out_scores(
-        self, data: Data, weight: Weights, rng: np.random.Generator, source: ScoreSource
+        self, source: ScoreSource, data: Data, weight: Weights, rng: np.random.Generator
     ) -> HeldOutScores:
         if source == "oob":
-            return self._scores_left_out(data)
-        if source == "cv":
-            return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
-        return training_scores(self, data)
-
-    def _scores_left_out(self, data: Data) -> HeldOutScores:
-        """Return the rows that some member left out, scored by the members that did."""
-        known = self._members.held_out(data)
-        check_rows_left_out(known, data)
-        return known
+            return out_of_bag_scores(self, data)
+        return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
 
     def _untuned(self, random_state: np.random.Generator) -> EMLS:
         return clone(self).set_params(
             objective=None, tune_on="train", random_state=random_state, warm_start=False
         )
 
-    def _check_member_count(self) -> None:
-        before = self._members_before()
-        n = 0 if before is None else len(before.members)
+    def _check_goes_on(self, data: Data) -> None:
+        """Raise unless a warm start keeps the members and has the columns of the fit before."""
+        n, d, q = len(self._members), self.n_features_in_, self.n_labels_
         if n > self.n_estimators:
-            raise InputError(
-                f"With warm_start=True, n_estimators must be at least {n}, as before",
-                f"Got n_estimators={self.n_estimators}",
-                "Raise n_estimators, or set warm_start=False to refit all members",
+            needed, found = (
+                f"n_estimators must be at least {n}",
+                f"n_estimators={self.n_estimators}",
             )
+        elif data.X.shape[1] != d or data.Y.shape[1] != q:
+            needed = f"the data must have {d} features and {q} labels"
+            found = f"{data.X.shape[1]} features and {data.Y.shape[1]} labels"
+        else:
+            return
+        raise InputError(
+            f"With warm_start=True, {needed}, as before",
+            f"Got {found}",
+            "Set warm_start=False to refit all members",
+        )
 
-    def _check_no_other_columns(self, data: Data) -> None:
-        before, now = (self.n_features_in_, self.n_labels_), (data.X.shape[1], data.Y.shape[1])
-        if before != now:
-            raise InputError(
-                f"With warm_start=True, the data must have {before[0]} features and "
-                f"{before[1]} labels, as before",
-                f"Got {now[0]} features and {now[1]} labels",
-                "Pass the same data, or set warm_start=False to refit all members",
-            )
-
-    def _check_no_warm_start_out_of_bag(self) -> None:
-        if self.warm_start and self._tunes_out_of_bag():
-            raise InputError(
-                'tune_on="oob" needs the rows that every member left out',
-                "With warm_start=True, those of earlier members are not kept",
-                'Set warm_start=False, or use tune_on="cv"',
-            )
-
-    def _check_no_rows_from_outside_bags(self) -> None:
-        if self.bootstrap == "originals" and self._tunes_out_of_bag():
-            raise InputError(
-                'tune_on="oob" needs rows that a member has not seen',
-                'With bootstrap="originals", new rows are also made from rows outside its bag',
-                'Use bootstrap=True, or tune_on="cv"',
-            )
-
-    def _check_no_oob_without_rows_left_out(self) -> None:
+    def _check_rows_left_out(self, training_sets: Sequence[TrainingSet] | None) -> None:
+        """Raise where no rows are known to be unseen by a member."""
         sampler = self._make_sampler()
         traits = getattr(sampler, "traits", None)
         # What a foreign sampler leaves out shows only after its draws.
         deletes = traits.deletes if traits else sampler is not None
-        if self.tune_on == "oob" and not (self.bootstrap or deletes):
-            raise InputError(
-                'tune_on="oob" needs members that leave rows out',
-                f"bootstrap is False and {sampler} keeps all rows",
-                'Set bootstrap=True, or use tune_on="cv"',
+        if self.warm_start:
+            found, cure = (
+                "With warm_start=True, those of earlier members are not kept",
+                "warm_start=False",
             )
+        elif training_sets is not None:  # which say what they leave out
+            return
+        elif self.bootstrap == "originals":
+            found = 'With bootstrap="originals", new rows are also made from rows outside its bag'
+            cure = "bootstrap=True"
+        elif not (self.bootstrap or deletes):
+            found, cure = f"bootstrap is False and {sampler} keeps all rows", "bootstrap=True"
+        else:
+            return
+        raise InputError(
+            'tune_on="oob" needs rows that a member has not seen',
+            found,
+            f'Set {cure}, or use tune_on="cv"',
+        )
+
+
+class EMLSOL(EMLS):
+    """EMLS over MLSOL: the ensemble that the paper proposes.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSOL, optional
+        One with other parameters than the defaults.
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
+        As in :class:`EMLS`.
+    variant, random_state, warm_start, n_jobs, verbose
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, estimators_features_, thresholds_, threshold_spread_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import EMLSOL
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> EMLSOL(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
+    """
+
+    def _make_sampler(self) -> Any:
+        return MLSOL() if self.sampler is None else self.sampler
+
+
+class EMLSMOTE(EMLS):
+    """EMLS over MLSMOTE.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSMOTE, optional
+        One with other parameters than the defaults.
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
+        As in :class:`EMLS`.
+    variant, random_state, warm_start, n_jobs, verbose
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, estimators_features_, thresholds_, threshold_spread_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import EMLSMOTE
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> EMLSMOTE(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
+    """
+
+    def _make_sampler(self) -> Any:
+        return MLSMOTE() if self.sampler is None else self.sampler
+
+
+class ERHwRSMT(EMLS):
+    """EMLS over RHwRSMT, that is REMEDIAL and then MLSMOTE.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : RHwRSMT, optional
+        One with other parameters than the defaults.
+    n_estimators, objective, threshold_search, tune_on, bootstrap, max_features
+        As in :class:`EMLS`.
+    variant, random_state, warm_start, n_jobs, verbose
+        As in :class:`EMLS`.
+
+    Attributes
+    ----------
+    estimators_, estimators_features_, thresholds_, threshold_spread_
+        As in :class:`EMLS`.
+
+    See Also
+    --------
+    EMLS : The same over any sampler.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import ERHwRSMT
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> ERHwRSMT(tree, n_estimators=3, random_state=0).fit(X, y).predict(X).shape
+    (200, 10)
+    """
+
+    def _make_sampler(self) -> Any:
+        return RHwRSMT() if self.sampler is None else self.sampler

@@ -18,6 +18,8 @@ from labelance._validation._labels import weights_of
 
 Floats = NDArray[np.float64]
 
+# Scores are between 0 and 1, so that what differs by less differs by rounding.
+_EQUAL = 1e-9
 _SMALL = 1e-5  # a slope at which a regression has come to rest
 _MOST_STEPS, _MOST_TURNS, _MOST_HALVINGS = 100, 200, 30
 _ENOUGH = 1e-4  # of the fall that the slope promises: what a step has to bring
@@ -81,6 +83,19 @@ def fit_logistic_regressions(
         point[group] = _come_to_rest(every.take(group), point[group], given[:, group])
     coef = point * every.unit
     return coef[:, :-1] @ axes.T, coef[:, -1]
+
+
+def center_and_width(scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return the mean of every column and its standard deviation, 1 where all scores are equal.
+
+    Weights are those of rows or of cells.
+    """
+    if not len(scores):
+        return np.zeros(scores.shape[1]), np.ones(scores.shape[1])
+    center = np.average(scores, axis=0, weights=weight)
+    width = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
+    # The mean of equal scores may differ from them by rounding, which must not become a scale.
+    return center, np.where(width > _EQUAL, width, 1.0)
 
 
 def label_groups(cells: Floats) -> list[slice]:

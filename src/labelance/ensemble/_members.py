@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -24,21 +22,17 @@ from labelance._validation._data import Data
 from labelance._validation._features import Schema
 from labelance._validation._labels import count_known
 from labelance.decisions._held_out import HeldOutScores
-from labelance.decisions._thresholds import TUNING
+from labelance.decisions._search import TUNING
 from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
     TrainingSet,
-    check_no_sets_of_dropped_rows,
-    check_set_count,
+    check_ready_sets,
     columns_to_draw,
     plan_draws,
-    ready_draws,
     why_sampler_needs_all,
 )
 from labelance.exceptions import InputError
-
-_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class Member(NamedTuple):
@@ -57,66 +51,11 @@ class Stage(NamedTuple):
     mean: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class Members:
-    """The fitted members of an ensemble."""
-
-    members: list[Member]
-    schema: Schema  # of all columns
-
-    def estimators(self) -> list[Any]:
-        """Return the fitted classifiers."""
-        return [member.estimator for member in self.members]
-
-    def features(self) -> list[np.ndarray]:
-        """Return the columns of X that every member sees."""
-        return [member.features for member in self.members]
-
-    def without_rows(self) -> Members:
-        """Return the members without the rows that they left out."""
-        return replace(self, members=[m._replace(left_out=_NO_ROWS) for m in self.members])
-
-    def stages(self, clean: Any, X: Any) -> Iterator[Stage]:
-        """Yield a stage for every member: its scores, and the mean of all up to it."""
-        total: Any = 0.0
-        for n, member in enumerate(track(self.members, "Asking members", "members")):
-            scores = self._scores_of(member, clean, X)
-            total = total + scores
-            yield Stage(scores, total / (n + 1))
-
-    def mean(self, clean: Any, X: Any) -> np.ndarray:
-        """Return the mean score of all members."""
-        return deque(self.stages(clean, X), 1)[0].mean
-
-    def held_out(self, data: Data) -> HeldOutScores:
-        """Return the rows that some member left out, and the mean of the members that did."""
-        total = np.zeros(data.Y.shape)
-        votes = np.zeros(data.n_samples, dtype=int)
-        X = data.features.container.native
-        for member in self.members:
-            rows = member.left_out
-            if len(rows):
-                total[rows] += self._scores_of(member, data.X[rows], take_rows(X, rows))
-                votes[rows] += 1
-        rows = np.flatnonzero(votes)
-        return HeldOutScores(rows, total[rows] / votes[rows, None])
-
-    def _scores_of(self, member: Member, clean: Any, X: Any) -> np.ndarray:
-        """Return the scores of a member, by the columns that it sees."""
-        schema, features = self.schema, member.features
-        if len(features) < schema.n_features:
-            clean, X = take_columns(clean, features), take_columns(X, features)
-            schema = schema.take_columns(features)
-        scores = inner_scores(member.estimator, clean, X, schema)
-        constant = member.constant
-        return scores if constant is None else np.where(np.isnan(constant), scores, constant)
-
-
 class SampledEnsemble(WeightedClassifier):
     """Base of ensembles whose members learn from draws of a sampler.
 
-    A subclass gives ``_fit``, which calls `fit_members`, and ``_combine`` where its score is not
-    the mean of the members.
+    A subclass gives ``_fit``, which calls ``_fit_members``, and ``_combine`` where its score is
+    not the mean of the members.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -128,12 +67,14 @@ class SampledEnsemble(WeightedClassifier):
         "n_jobs": [Integral, None],
     }
 
+    shrinkage: Any = 0.0
+    shrink_to: Any = "auto"
     sampler: Any
     n_estimators: int
     max_features: float
     n_jobs: int | None
     thresholds_: np.ndarray
-    _members: Members
+    _members: list[Member]
 
     def _why_all_known(self) -> str | None:
         return why_all_known(self.estimator) or why_sampler_needs_all(self._make_sampler())
@@ -172,9 +113,12 @@ class SampledEnsemble(WeightedClassifier):
         self : object
             The fitted ensemble.
         """
-        if training_sets is not None:
-            check_set_count(training_sets, self.n_estimators)
-            check_no_sets_of_dropped_rows(sample_weight)
+        if training_sets is not None and 0 in np.asarray(sample_weight):
+            raise InputError(
+                "Training sets drawn in advance refer to all rows of X",
+                "Rows of weight 0 are left out",
+                "Remove these rows from X, y and sample_weight first, and draw the sets again",
+            )
         return self._learn(X, y, sample_weight, training_sets=training_sets)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -192,8 +136,94 @@ class SampledEnsemble(WeightedClassifier):
         """
         yield from (self._combine(stage.mean) for stage in staged_scores(self, X))
 
+    @warning_once()  # not once for every member
+    def _fit_members(
+        self,
+        data: Data,
+        weight: Weights,
+        rng: np.random.Generator,
+        training_sets: Sequence[TrainingSet] | None,
+        *,
+        bootstrap: BootstrapKind,
+        unseen: bool,
+        before: Sequence[Member] = (),
+    ) -> None:
+        """Fit a clone of the estimator to the training set of every member.
+
+        Parameters
+        ----------
+        data, weight
+            All rows, and their weights.
+        rng : Generator
+            Gives one stream to every member.
+        training_sets : sequence of TrainingSet or None
+            Sets that were drawn before; None draws them.
+        bootstrap : bool, "originals" or "parents"
+            How bags are drawn.
+        unseen : bool
+            Whether anything is learned from the rows that members leave out.
+        before : sequence of Member
+            The first members, which are fitted already.
+        """
+        n, schema, streams = self.n_estimators, self._schema, rng.spawn(self.n_estimators)
+        draws: Sequence[TrainingSet | Callable[[], TrainingSet]]
+        if training_sets is None:
+            columns = columns_to_draw(self.max_features, schema.n_features)
+            sampler = self._make_sampler()
+            draw = plan_draws(sampler, data, bootstrap=bootstrap, n_columns=columns, weight=weight)
+            draws = [partial(draw, stream) for stream in streams]
+        else:
+            check_ready_sets(training_sets, n, data, unseen=unseen)
+            draws = training_sets[:n]
+        new = draws[len(before) :]
+        route = clone(self)._weights_of_estimator  # processes need no members of before
+        shares = _known_shares(data)
+        fitted = run_parallel(
+            Parallel,
+            (delayed(_fit_member)(self.estimator, draw, schema, route, shares) for draw in new),
+            len(new),
+            "Fitting members",
+            "members",
+            n_jobs=self.n_jobs,
+        )
+        self._members = [*before, *fitted]
+        self.estimators_ = [member.estimator for member in self._members]
+        self.estimators_features_ = [member.features for member in self._members]
+
+    def _stages(self, clean: Any, X: Any) -> Iterator[Stage]:
+        """Yield a stage for every member: its scores, and the mean of all up to it."""
+        total: Any = 0.0
+        for n, member in enumerate(track(self._members, "Asking members", "members"), start=1):
+            scores = self._member_scores(member, clean, X)
+            total = total + scores
+            yield Stage(scores, total / n)
+
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        return self._combine(self._members.mean(clean, X))
+        for stage in self._stages(clean, X):
+            mean = stage.mean
+        return self._combine(mean)
+
+    def _scores_left_out(self, data: Data) -> HeldOutScores:
+        """Return the rows that some member left out, and the mean of the members that did."""
+        total, votes = np.zeros(data.Y.shape), np.zeros(data.n_samples, dtype=int)
+        X = data.features.container.native
+        for member in self._members:
+            rows = member.left_out
+            if len(rows):
+                total[rows] += self._member_scores(member, data.X[rows], take_rows(X, rows))
+                votes[rows] += 1
+        rows = np.flatnonzero(votes)
+        return HeldOutScores(rows, total[rows] / votes[rows, None])
+
+    def _member_scores(self, member: Member, clean: Any, X: Any) -> np.ndarray:
+        """Return the scores of a member, by the columns that it sees."""
+        schema, features = self._schema, member.features
+        if len(features) < schema.n_features:
+            clean, X = take_columns(clean, features), take_columns(X, features)
+            schema = schema.take_columns(features)
+        scores = inner_scores(member.estimator, clean, X, schema)
+        constant = member.constant
+        return scores if constant is None else np.where(np.isnan(constant), scores, constant)
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         """Return the scores of the ensemble from the mean score of members."""
@@ -205,83 +235,13 @@ class SampledEnsemble(WeightedClassifier):
 
 def staged_scores(ensemble: SampledEnsemble, X: Any) -> Iterator[Stage]:
     """Yield the stages of a fitted ensemble, member by member."""
-    return ensemble._members.stages(ensemble._open(X), X)
+    return ensemble._stages(ensemble._open(X), X)
 
 
 def score_members(ensemble: SampledEnsemble, X: Any) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the scores of every member of a fitted ensemble, and those of the ensemble."""
     stages = list(staged_scores(ensemble, X))
     return [stage.scores for stage in stages], ensemble._combine(stages[-1].mean)
-
-
-def check_rows_left_out(known: HeldOutScores, data: Data) -> None:
-    """Raise where every member saw every row."""
-    if not len(known.rows):
-        raise InputError(
-            "Out-of-bag scores need rows that some member left out",
-            f"Every member saw every row of n_samples={data.n_samples}",
-            "Use more members, or cross-validated scores",
-        )
-
-
-Draw = Callable[[], TrainingSet]
-
-
-@warning_once()  # not once for every member
-def fit_members(
-    ensemble: SampledEnsemble,
-    data: Data,
-    weight: Weights,
-    rng: np.random.Generator,
-    training_sets: Sequence[TrainingSet] | None,
-    *,
-    bootstrap: BootstrapKind,
-    unseen: bool,
-    before: Members | None = None,
-) -> Members:
-    """Fit a clone of an ensemble's estimator to the training set of every member.
-
-    Parameters
-    ----------
-    ensemble : EMLS or StackedBagging
-        Whose parameters say how many members there are, and what they draw.
-    data, weight
-        All rows, and their weights.
-    rng : Generator
-        Gives one stream to every member.
-    training_sets : sequence of TrainingSet or None
-        Sets that were drawn before; None draws them.
-    bootstrap : bool, "originals" or "parents"
-        How bags are drawn.
-    unseen : bool
-        Whether anything is learned from the rows that members leave out.
-    before : Members or None
-        The first members, which are fitted already.
-    """
-    n, schema = ensemble.n_estimators, ensemble._schema
-    draws: Sequence[Draw]
-    streams = rng.spawn(n)
-    if training_sets is None:
-        columns = columns_to_draw(ensemble.max_features, schema.n_features)
-        draw = plan_draws(
-            ensemble._make_sampler(), data, bootstrap=bootstrap, n_columns=columns, weight=weight
-        )
-        draws = [partial(draw, stream) for stream in streams]
-    else:
-        draws = ready_draws(training_sets[:n], data, unseen=unseen)
-    kept = [] if before is None else before.members
-    new = draws[len(kept) :]
-    route = clone(ensemble)._weights_of_estimator  # processes need no members of before
-    shares = _known_shares(data)
-    fitted = run_parallel(
-        Parallel,
-        (delayed(_fit_member)(ensemble.estimator, draw, schema, route, shares) for draw in new),
-        len(new),
-        "Fitting members",
-        "members",
-        n_jobs=ensemble.n_jobs,
-    )
-    return Members([*kept, *fitted], schema)
 
 
 def _known_shares(data: Data) -> np.ndarray | None:
@@ -293,12 +253,12 @@ def _known_shares(data: Data) -> np.ndarray | None:
 
 def _fit_member(
     estimator: Any,
-    draw: Draw,
+    draw: TrainingSet | Callable[[], TrainingSet],
     schema: Schema,
     route: Callable[[Weights], Weights],
     shares: np.ndarray | None,
 ) -> Member:
-    drawn, estimator = draw(), clone(estimator)
+    drawn, estimator = draw if isinstance(draw, TrainingSet) else draw(), clone(estimator)
     features = np.arange(schema.n_features) if drawn.features is None else drawn.features
     if drawn.features is not None:
         _tell_columns(estimator, features, schema)

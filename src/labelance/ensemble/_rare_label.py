@@ -15,10 +15,8 @@ from labelance._utils._messages import show_names
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
-from labelance.decisions._cuts import ScoredRows
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
-from labelance.decisions._search import SHRINKING, Shrinkage, explain_thresholds
-from labelance.decisions._thresholds import TUNING
+from labelance.decisions._search import SHRINKING, TUNING, ScoredRows, Shrinkage, explain_thresholds
 from labelance.ensemble._encoding import Tables
 from labelance.ensemble._parts import Model, Task, find_learned, make_tasks
 from labelance.ensemble._race import (

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, logit
 
+from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
-from labelance.decisions._held_out import (
-    HeldOutScores,
-    ScoreSource,
-    check_no_single_label_estimator,
-    training_scores,
+from labelance._validation._labels import (
+    cell_weights,
+    count_known,
+    known_cells,
+    labels_known_together,
+    take_unknown,
 )
+from labelance.decisions._held_out import HeldOutScores, ScoreSource, training_scores
 from labelance.decisions._objectives import Objective
-from labelance.decisions._search import SHRINKING, Shrinkage, ShrinkTo, ThresholdSearch, Variant
-from labelance.decisions._thresholds import ThresholdRule
-from labelance.ensemble._members import (
-    SampledEnsemble,
-    check_rows_left_out,
-    fit_members,
+from labelance.decisions._search import (
+    SHRINKING,
+    Shrinkage,
+    ShrinkTo,
+    ThresholdSearch,
+    Variant,
+    check_tunable,
+    tune_thresholds,
 )
-from labelance.ensemble._second_level import (
-    SecondLevel,
-    combine_by_folds,
-    second_level_weights,
-)
-from labelance.ensemble._training_sets import (
-    TrainingSet,
-    plans_for_all_bags,
-)
+from labelance.ensemble._logistic import Floats, center_and_width, fit_logistic_regressions
+from labelance.ensemble._members import SampledEnsemble
+from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
+from labelance.model_selection._splitters import assign_folds, strata
+from labelance.sampling import MLSOL
+
+_FOLDS = 5
+# A label that is nearly always 0 has scores of twenty standard deviations.
+_MOST = 3.0
+_FEWEST, _HALF_TRUSTED = 2, 5  # rows of a label's rarer class
+_FREE = 1e6  # C of a regression that nothing holds back
 
 
 class StackedBagging(SampledEnsemble):
@@ -187,31 +195,13 @@ class StackedBagging(SampledEnsemble):
         weight: Weights = None,
         training_sets: Sequence[TrainingSet] | None = None,
     ) -> None:
-        check_no_single_label_estimator(self.estimator, caller=type(self).__name__)
-        rule = ThresholdRule(
-            self.objective,
-            self.threshold_search,
-            self.variant,
-            self.tune_on,
-            self.shrinkage,
-            self.shrink_to,
-        )
-        rule.check_no_impossible(data)
+        check_tunable(self, self.tune_on, data)
         rng = as_generator(self.random_state)
-        self._members = fit_members(
-            self,
-            data,
-            weight,
-            rng,
-            training_sets,
-            # From one plan, where new rows have two parents.
-            bootstrap="parents" if plans_for_all_bags(self._make_sampler()) else True,
-            unseen=True,
-        )
-        self.estimators_ = self._members.estimators()
-        self.estimators_features_ = self._members.features()
+        # From one plan, where new rows have two parents.
+        bags: BootstrapKind = "parents" if plans_for_all_bags(self._make_sampler()) else True
+        self._fit_members(data, weight, rng, training_sets, bootstrap=bags, unseen=True)
         self._weight = weight  # for the scores of rows left out, which calibration asks for
-        known = self._members.held_out(data)
+        known = super()._scores_left_out(data)
         table = self._level_table(data, known)
         self._level = SecondLevel.fit(*table)
         self.stacked_labels_ = self._level.labels
@@ -219,12 +209,16 @@ class StackedBagging(SampledEnsemble):
         judged = HeldOutScores(known.rows[:0], known.scores[:0])
         if self.oob_score or (self.objective is not None and self.tune_on == "oob"):
             # By second levels that each left a fold of the rows out, which it judges.
-            judged = HeldOutScores(known.rows, combine_by_folds(*table))
+            judged = known._replace(scores=combine_by_folds(*table))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[judged.rows] = judged.scores
-        found = rule.find(data, weight, partial(self._held_out_scores, data, judged))
-        self.thresholds_, self.threshold_spread_ = found.values, found.spread
+
+        def score() -> HeldOutScores:
+            return judged if len(judged.rows) else training_scores(self, data)
+
+        found = tune_thresholds(self, self.tune_on, data, weight, score)
+        self.thresholds_, self.threshold_spread_ = found
 
     def _level_table(self, data: Data, known: HeldOutScores) -> tuple[Any, ...]:
         """Return what a second level learns from, and how."""
@@ -232,24 +226,186 @@ class StackedBagging(SampledEnsemble):
         unknown = take_unknown(data.unknown, known.rows)
         return Y, known.scores, second_level_weights(Y, unknown), self.C, weight, unknown
 
-    def _held_out_scores(
-        self, data: Data, judged: HeldOutScores, source: ScoreSource
-    ) -> HeldOutScores:
-        if source == "oob" and len(judged.rows):
-            return judged
-        return training_scores(self, data)
-
     def _has_bags(self) -> bool:
         """Say that there are rows that members know nothing of, and who left them out."""
         return True
 
     def _scores_left_out(self, data: Data) -> HeldOutScores:
-        """Return the rows that some member left out, scored by the members that did."""
-        known = self._members.held_out(data)
-        check_rows_left_out(known, data)
-        scores = combine_by_folds(*self._level_table(data, known))
-        return HeldOutScores(known.rows, scores)
+        """Return the rows that some member left out, combined by second levels of other rows."""
+        known = super()._scores_left_out(data)
+        return known._replace(scores=combine_by_folds(*self._level_table(data, known)))
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         """Return the scores of the ensemble from the mean score of members."""
         return self._level.combine(mean)
+
+
+class MLSOLBagging(StackedBagging):
+    """Stacked bagging over MLSOL.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any multi-label classifier that gives scores.
+    sampler : MLSOL, optional
+        One with other parameters than the ratio 1, of which about two fifths are left in a bag.
+    n_estimators, max_features, C, objective
+        As in :class:`StackedBagging`.
+    threshold_search, tune_on, shrinkage, shrink_to, oob_score, variant, random_state, n_jobs,
+    verbose
+        As in :class:`StackedBagging`.
+
+    Attributes
+    ----------
+    estimators_, estimators_features_, stacked_labels_, coef_, intercept_, thresholds_
+        As in :class:`StackedBagging`.
+    threshold_spread_, oob_decision_function_
+        As in :class:`StackedBagging`.
+
+    See Also
+    --------
+    StackedBagging : The same over any sampler.
+    EMLSOL : The paper's ensemble.
+
+    Examples
+    --------
+    >>> from labelance.datasets import make_multilabel_imbalanced
+    >>> from labelance.ensemble import MLSOLBagging
+    >>> from labelance.learners import BinaryRelevance
+    >>> X, y = make_multilabel_imbalanced(200, random_state=0)
+    >>> model = MLSOLBagging(BinaryRelevance(), random_state=0).fit(X, y)
+    >>> model.predict(X).shape
+    (200, 10)
+    """
+
+    def _make_sampler(self) -> Any:
+        return MLSOL(sampling_ratio=1.0) if self.sampler is None else self.sampler
+
+
+# --- the second level: what the scores of all labels say about each label -------------------------
+
+
+def second_level_weights(Y: sp.csr_array, unknown: sp.csr_array | None = None) -> Floats:
+    """Return the weight that a second level has next to the members, for every label.
+
+    One half for labels in many rows; the fewer rows of the rarer class there are, the less.
+    """
+    positives = column_counts(Y)
+    rarer = np.minimum(positives, count_known(Y, unknown) - positives)
+    return np.where(rarer >= _FEWEST, rarer / (rarer + _HALF_TRUSTED) / 2, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLevel:
+    """Logistic regressions of some labels on the standardised scores of all labels.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        The labels that have a regression.
+    weights : ndarray of shape (n_stacked,)
+        How much of the combined score is the regression's.
+    center, width : ndarray of shape (n_labels,)
+        Mean and standard deviation of the scores of every label.
+    coef, intercept : ndarray of shape (n_stacked, n_labels) and (n_stacked,)
+        The regressions.
+    """
+
+    labels: np.ndarray
+    weights: Floats
+    center: Floats
+    width: Floats
+    coef: Floats
+    intercept: Floats
+
+    @classmethod
+    def fit(
+        cls,
+        Y: sp.csr_array,
+        scores: Floats,
+        weights: Floats,
+        C: float | None,
+        sample_weight: Weights,
+        unknown: sp.csr_array | None = None,
+    ) -> SecondLevel:
+        """Fit those of the labels with a weight that some rows have and others have not.
+
+        Each is fitted to the rows in which it is known.
+        """
+        counts = column_counts(Y)
+        varies = (counts > 0) & (counts < count_known(Y, unknown))
+        labels = np.flatnonzero(varies & (weights > 0) & (C is not None))
+        center, width = center_and_width(scores, sample_weight)
+        given = (labels, weights[labels], center, width)
+        if C is None or not len(labels):
+            return cls(*given, np.empty((0, Y.shape[1])), np.empty(0))
+        level = _standardise(scores, center, width)
+        present = Y.toarray().astype(float)
+        slope = _common_slope(
+            level[:, varies], present[:, varies], sample_weight, known_cells(unknown, varies)
+        )
+        coef, intercept = np.empty((len(labels), Y.shape[1])), np.empty(len(labels))
+        for rows, group in labels_known_together(known_cells(unknown, labels)):
+            part, here = level[rows], labels[group]
+            coef[group], intercept[group] = fit_logistic_regressions(
+                part,
+                present[:, here][rows],
+                C,
+                take_weights(sample_weight, rows),
+                slope * part[:, here],
+            )
+        coef[np.arange(len(labels)), labels] += slope
+        return cls(*given, coef, intercept)
+
+    def combine(self, scores: Floats) -> Floats:
+        """Return the weighted means of scores and of what the regressions make of them."""
+        found, labels = scores.copy(), self.labels
+        level = _standardise(scores, self.center, self.width)
+        second = expit(level @ self.coef.T + self.intercept)
+        found[:, labels] += self.weights * (second - found[:, labels])
+        return found
+
+
+def combine_by_folds(
+    Y: sp.csr_array,
+    scores: Floats,
+    weights: Floats,
+    C: float | None,
+    sample_weight: Weights,
+    unknown: sp.csr_array | None = None,
+) -> Floats:
+    """Combine the scores of every fold by a second level that learned from the other folds."""
+    combined = scores.copy()
+    if C is None or not weights.any():
+        return combined
+    n_folds = min(_FOLDS, Y.shape[0])
+    # Always the same for the same labels.
+    folds = assign_folds(strata(Y, unknown), n_folds, random_state=0)
+    for fold in range(n_folds):
+        train, test = folds != fold, folds == fold
+        part = take_weights(sample_weight, train)
+        hidden = take_unknown(unknown, train)
+        level = SecondLevel.fit(Y[train], scores[train], weights, C, part, hidden)
+        combined[test] = level.combine(scores[test])
+    return combined
+
+
+def _common_slope(
+    level: Floats, present: Floats, sample_weight: Weights, known: Any = None
+) -> float:
+    """Return what a standardised score says of its own label, one slope for all labels.
+
+    Ridge draws the regression of a rare label to this and not to no slope at all. How frequent
+    the labels are is given.
+    """
+    frequency = np.average(present, axis=0, weights=cell_weights(sample_weight, known))
+    given = np.broadcast_to(logit(frequency), present.shape)
+    cells = slice(None) if known is None else np.flatnonzero(known)
+    own, here, offset = (part.reshape(-1, 1)[cells] for part in (level, present, given))
+    heavy = None if sample_weight is None else np.repeat(sample_weight, present.shape[1])[cells]
+    coef, _ = fit_logistic_regressions(own, here, _FREE, heavy, offset)
+    return max(0.0, coef.item())
+
+
+def _standardise(scores: Floats, center: Floats, width: Floats) -> Floats:
+    return np.clip((scores - center) / width, -_MOST, _MOST)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -80,7 +79,49 @@ def why_sampler_needs_all(sampler: Any) -> str | None:
     return f"{type(sampler).__name__} takes no unknown labels"
 
 
-Drawing = Callable[[np.random.Generator], TrainingSet]
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Draws a training set for a stream of random numbers.
+
+    Attributes
+    ----------
+    data : Data
+        All rows and their labels.
+    sampler : object with ``fit_resample``, or None
+        None samples nothing.
+    plan : ResamplingPlan or None
+        That of the sampler on all rows, where it has one.
+    bootstrap : bool, "originals" or "parents"
+        True gives the sampler a bag of the rows. "originals" draws a bag of the original rows
+        and keeps all new rows; "parents" keeps only new rows whose two parents are in the bag,
+        so that a member sees nothing of the rows outside.
+    n_columns : int or None
+        Number of columns to draw without replacement; None keeps all.
+    weight : ndarray or None
+        Weights of the rows.
+    """
+
+    data: Data
+    sampler: Any
+    plan: ResamplingPlan | None
+    bootstrap: BootstrapKind
+    n_columns: int | None
+    weight: Weights
+
+    def __call__(self, rng: np.random.Generator) -> TrainingSet:
+        """Draw rows, let the sampler change them, and draw columns."""
+        data, sampler, n = self.data, self.sampler, self.data.n_samples
+        if self.bootstrap is True:
+            bag = _draw_bag(n, rng)
+            data, weight = _take(data, bag), take_weights(self.weight, bag)
+            drawn, _ = _resample(data, rng, sampler, _plan(sampler, data), weight)
+            drawn = replace(drawn, left_out=np.setdiff1d(np.arange(n), bag))
+        else:
+            drawn, provenance = _resample(data, rng, sampler, self.plan, self.weight)
+            if self.bootstrap:
+                within = self.bootstrap == "parents"
+                drawn = _bag_originals(drawn, provenance, n, rng, within=within)
+        return drawn if self.n_columns is None else _draw_columns(drawn, self.n_columns, rng)
 
 
 def plan_draws(
@@ -97,24 +138,13 @@ def plan_draws(
     The plan of a sampler of ours on all rows, which holds all that is not random, is made here,
     once; neighbors of the rows found before serve this plan, and nothing else.
     """
-    if bootstrap == "originals":
-        _check_only_adds_rows(sampler)
-    if bootstrap == "parents":
-        _check_two_parents(sampler)
+    _check_bags(bootstrap, sampler)
     bags = bootstrap if isinstance(bootstrap, str) else bool(bootstrap)
     # Label sets become a table, and rows of a fold count their own categories.
     only_rows = data.features.only_rows
     data = open_data(data.features.container.native, data.labels.table, only_rows=only_rows)
     plan = None if bags is True else _plan(sampler, data, neighborhood)
-    return partial(
-        draw_training_set,
-        data,
-        sampler=sampler,
-        plan=plan,
-        bootstrap=bags,
-        n_columns=n_columns,
-        weight=weight,
-    )
+    return Drawing(data, sampler, plan, bags, n_columns, weight)
 
 
 def _plan(sampler: Any, data: Data, neighborhood: Any = None) -> ResamplingPlan | None:
@@ -129,54 +159,11 @@ def _plan(sampler: Any, data: Data, neighborhood: Any = None) -> ResamplingPlan 
     )
 
 
-def draw_training_set(
-    data: Data,
-    rng: np.random.Generator,
-    *,
-    sampler: Any = None,
-    plan: ResamplingPlan | None = None,
-    bootstrap: BootstrapKind = False,
-    n_columns: int | None = None,
-    weight: Weights = None,
-) -> TrainingSet:
-    """Draw rows, let a sampler change them, and draw columns.
-
-    Parameters
-    ----------
-    data : Data
-        All rows and their labels.
-    rng : Generator
-        The stream of one member.
-    sampler : object with ``fit_resample``, or None
-        None samples nothing.
-    plan : ResamplingPlan or None
-        That of the sampler on all rows, where it has one.
-    bootstrap : bool, "originals" or "parents"
-        True gives the sampler a bag of the rows. "originals" draws a bag of the original rows
-        and keeps all new rows; "parents" keeps only new rows whose two parents are in the bag,
-        so that a member sees nothing of the rows outside.
-    n_columns : int or None
-        Number of columns to draw without replacement; None keeps all.
-    weight : ndarray or None
-        Weights of the rows.
-    """
-    n = data.n_samples
-    if bootstrap is True:
-        bag = _draw_bag(n, rng)
-        data, weight = _take(data, bag), take_weights(weight, bag)
-        drawn, _ = _resample(data, rng, sampler, _plan(sampler, data), weight)
-        drawn = replace(drawn, left_out=np.setdiff1d(np.arange(n), bag))
-    else:
-        drawn, provenance = _resample(data, rng, sampler, plan, weight)
-        if bootstrap:
-            drawn = _bag_originals(drawn, provenance, n, rng, within=bootstrap == "parents")
-    if n_columns is None:
-        return drawn
+def _draw_columns(drawn: TrainingSet, n_columns: int, rng: np.random.Generator) -> TrainingSet:
     features = np.sort(rng.choice(drawn.X.shape[1], size=n_columns, replace=False))
     only_rows = drawn.data.features.only_rows
     clean = open_features(take_columns(drawn.X, features), only_rows=only_rows)
-    seen = Data(clean, drawn.data.labels)
-    return replace(drawn, data=seen, features=features)
+    return replace(drawn, data=Data(clean, drawn.data.labels), features=features)
 
 
 def _draw_bag(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -258,29 +245,23 @@ def columns_to_draw(max_features: float, n_features: int) -> int | None:
     return None if n_drawn == n_features else n_drawn
 
 
-def _check_only_adds_rows(sampler: Any) -> None:
+def _check_bags(bootstrap: BootstrapKind, sampler: Any) -> None:
+    """Raise where bags next to the new rows of a sampler would mean nothing."""
     traits = getattr(sampler, "traits", None)
-    if not (traits and traits.only_adds):
-        raise InputError(
-            'bootstrap="originals" needs a labelance sampler that only adds rows',
-            f"Got {sampler}",
-            "Use bootstrap=True, or a sampler such as MLSOL",
-        )
+    if bootstrap == "originals" and not (traits and traits.only_adds):
+        needed = "a labelance sampler that only adds rows"
+    elif bootstrap == "parents" and not plans_for_all_bags(sampler):
+        needed = "a sampler whose new rows have exactly two parents"
+    else:
+        return
+    problem = f'bootstrap="{bootstrap}" needs {needed}'
+    raise InputError(problem, f"Got {sampler}", "Use bootstrap=True, or MLSOL")
 
 
 def plans_for_all_bags(sampler: Any) -> bool:
     """Say whether one plan on all rows serves every bag, honestly towards the rows outside it."""
     traits = getattr(sampler, "traits", None)
     return traits is not None and traits.only_adds and traits.inherits_labels
-
-
-def _check_two_parents(sampler: Any) -> None:
-    if not plans_for_all_bags(sampler):
-        raise InputError(
-            'bootstrap="parents" needs a sampler whose new rows have exactly two parents',
-            f"Got {sampler}",
-            "Use bootstrap=True, or MLSOL",
-        )
 
 
 @validate_params(
@@ -375,53 +356,31 @@ def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampl
     return weight[origin]
 
 
-def ready_draws(
-    training_sets: Sequence[TrainingSet], data: Data, *, unseen: bool
-) -> list[Callable[[], TrainingSet]]:
-    """Return what gives sets that were drawn before, from these rows.
+def check_ready_sets(
+    training_sets: Sequence[TrainingSet], n_members: int, data: Data, *, unseen: bool
+) -> None:
+    """Raise unless there is a set for every member, drawn from these rows.
 
-    ``unseen`` says that something is learned from the rows that they leave out.
+    Sets have the columns of X and y, and may have more rows, or fewer. ``unseen`` says that
+    something is learned from the rows that they leave out.
     """
-    _check_no_sets_of_other_data(training_sets, data)
-    if unseen:
-        _check_no_related_sets(training_sets)
-    return [partial(_ready, drawn) for drawn in training_sets]
-
-
-def _ready(drawn: TrainingSet) -> TrainingSet:
-    return drawn
-
-
-def check_set_count(training_sets: Sequence[TrainingSet], n_members: int) -> None:
-    """Raise unless every member has a set."""
     if len(training_sets) < n_members:
         raise InputError(
             f"Each of {n_members} members needs a training set",
             f"Got {len(training_sets)}",
             "Draw more training sets, or lower n_estimators",
         )
-
-
-def _check_no_related_sets(training_sets: Sequence[TrainingSet]) -> None:
-    """Raise for sets with rows that were made from rows that are left out."""
-    if any(drawn.related for drawn in training_sets):
-        raise InputError(
-            "Thresholds or a second level need rows that a member has not seen",
-            'Training sets drawn with bootstrap="originals" have rows made from them',
-            'Draw them with bootstrap="parents" or True, or use tune_on="cv"',
-        )
-
-
-def _check_no_sets_of_other_data(training_sets: Sequence[TrainingSet], data: Data) -> None:
-    """Raise unless sets have the columns of X and y; they may have more rows, or fewer."""
     n, d, q = data.n_samples, data.X.shape[1], data.Y.shape[1]
-    for drawn in training_sets:
+    for drawn in training_sets[:n_members]:
         found = _misfit(drawn, n, d, q)
         if found is not None:
+            problem = f"Training sets must be drawn from this X and y: {n} x {d} and {n} x {q}"
+            raise InputError(problem, found, "Draw them again: draw_training_sets(sampler, X, y)")
+        if unseen and drawn.related:
             raise InputError(
-                f"Training sets must be drawn from this X and y: {n} x {d} and {n} x {q}",
-                found,
-                "Draw them again: draw_training_sets(sampler, X, y)",
+                "Thresholds or a second level need rows that a member has not seen",
+                'Training sets drawn with bootstrap="originals" have rows made from them',
+                'Draw them with bootstrap="parents" or True, or use tune_on="cv"',
             )
 
 
@@ -438,12 +397,3 @@ def _misfit(drawn: TrainingSet, n: int, d: int, q: int) -> str | None:
     if drawn.weight is not None and len(drawn.weight) != rows:
         return f"One has {rows} rows and {len(drawn.weight)} weights"
     return None
-
-
-def check_no_sets_of_dropped_rows(sample_weight: Any) -> None:
-    if sample_weight is not None and (np.asarray(sample_weight) == 0).any():
-        raise InputError(
-            "Training sets drawn in advance refer to all rows of X",
-            "Rows of weight 0 are left out",
-            "Remove these rows from X, y and sample_weight first, and draw the training sets again",
-        )

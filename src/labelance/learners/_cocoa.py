@@ -16,8 +16,13 @@ from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._labels import absent_if_never_known
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, search_thresholds
+from labelance.decisions._search import (
+    SEARCHING,
+    ScoredRows,
+    ThresholdSearch,
+    Variant,
+    search_thresholds,
+)
 from labelance.learners._base import LearnerWithEstimator, Reduction, Rows
 from labelance.learners._kernels import draw_balanced
 from labelance.learners.tree import Problems

@@ -14,8 +14,13 @@ from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import SEARCHING, ThresholdSearch, Variant, search_thresholds
+from labelance.decisions._search import (
+    SEARCHING,
+    ScoredRows,
+    ThresholdSearch,
+    Variant,
+    search_thresholds,
+)
 from labelance.learners._base import LearnerWithEstimator, Rows
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, count_chains, fit_chains
 

@@ -18,8 +18,7 @@ from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._data import Data
 from labelance._validation._features import Schema
 from labelance._validation._labels import Labels, count_known, take_labels, take_unknown
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator, Models, Rows, make_trainer, split_labels
 from labelance.neighbors._metric import FeatureMetric, Scale

@@ -15,8 +15,7 @@ from labelance._arrays._labels import mark_unknown
 from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance._validation._predictions import validate_scores
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import rarity_bands
 from labelance.metrics import (

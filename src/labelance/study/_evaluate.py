@@ -33,8 +33,7 @@ from labelance._utils._random import set_random_states
 from labelance._validation._data import Data, validate_data
 from labelance._validation._labels import known_cells, open_clean_labels
 from labelance.decisions import LabelThresholds
-from labelance.decisions._cuts import ScoredRows
-from labelance.decisions._search import search_thresholds
+from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet
 from labelance.ensemble._members import score_members, staged_scores
 from labelance.ensemble._training_sets import Drawing, plan_draws, why_sampler_needs_all
