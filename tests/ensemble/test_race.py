@@ -109,7 +109,7 @@ def test_a_part_that_would_predict_too_slowly_does_not_learn_in_vain():
 def test_linear_parts_and_networks_race_on_wide_embeddings(columns):
     n, rng = 50_000, np.random.default_rng(0)
     Y = sp.random_array((n, 10), density=0.05, rng=rng, format="csr", dtype=float)
-    task = Task(np.broadcast_to(np.float64(0), (n, columns)), Y, None, None, 150, 1)
+    task = Task(np.broadcast_to(np.float64(0), (n, columns)), Y, None, None, 50, 1)
     candidates = find_candidates([task], ["table"])
     work = {one: count_work(one, [task], n) for one in candidates}
     started = {one.name for one in _race._startable(candidates, [task], work)}

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, normalize
+from sklearn.utils.extmath import row_norms
 
 from labelance._arrays._cells import count_nonzero, divide_columns, join_columns, largest_sizes
 from labelance._arrays._containers import to_dense
@@ -43,8 +45,7 @@ class Encoding:
     size: Floats  # the largest of every numeric column
     imputer: SimpleImputer | None  # None without numeric columns
     nominal: NDArray[np.intp]
-    column: NDArray[np.intp]  # among the categorical ones: whose category each new column is
-    category: Floats
+    encoder: OneHotEncoder | None  # None without nominal columns
     sparse: bool = False
     weighted: bool = False  # training rows had equal lengths already, as TF-IDF has
     center: Floats | float = 0.0
@@ -64,14 +65,16 @@ class Encoding:
                 strategy="median", add_indicator=True, keep_empty_features=True, copy=False
             )
             imputer.fit(divide_columns(_take(X, numeric), size, _FAR))
-        plain = cls(numeric, size, imputer, nominal, *_find_categories(_codes(X, nominal)))
+        encoder = _fit_encoder(_codes(X, nominal)) if len(nominal) else None
+        plain = cls(numeric, size, imputer, nominal, encoder)
         joined = plain._join(X)
         n, d = joined.shape
         if text or (d >= _WIDE and count_nonzero(joined) < _SPARSE * n * d):
-            table, lengths = _as_unit_rows(joined)
+            table = _as_sparse(joined)
+            lengths = row_norms(table)
             some = lengths[lengths > 0]
             weighted = text or bool(len(some) and np.std(some) < _EQUAL * np.mean(some))
-            return replace(plain, sparse=True, weighted=weighted), table
+            return replace(plain, sparse=True, weighted=weighted), normalize(table)
         table = np.asarray(to_dense(joined))
         spread = table.std(axis=0)
         spread[spread < 1e-12] = 1.0
@@ -81,7 +84,7 @@ class Encoding:
     def transform(self, X: Any) -> Table:
         """Return the table of clean rows."""
         joined = self._join(X)
-        return _as_unit_rows(joined)[0] if self.sparse else self._standardise(to_dense(joined))
+        return normalize(_as_sparse(joined)) if self.sparse else self._standardise(to_dense(joined))
 
     def _standardise(self, table: Floats) -> Floats:
         """Standardise a table in place: it was made here, and may be the largest thing there is."""
@@ -95,24 +98,9 @@ class Encoding:
         if self.imputer is not None:
             numbers = divide_columns(_take(X, self.numeric), self.size, _FAR)
             parts.append(self.imputer.transform(numbers))
-        if len(self.nominal):
-            codes = _codes(X, self.nominal)
-            if len(self.category) >= _WIDE:
-                parts.append(self._find_present(codes))
-            else:
-                parts.append((codes[:, self.column] == self.category).astype(np.float64))
+        if self.encoder is not None:
+            parts.append(self.encoder.transform(_codes(X, self.nominal)))
         return join_columns(parts)
-
-    def _find_present(self, codes: Floats) -> sp.csr_array:
-        """Return categories as sparse columns, which never are a dense table of all of them."""
-        columns = []
-        for j, values in enumerate(codes.T):
-            own = self.category[self.column == j]  # ascending
-            place = np.minimum(np.searchsorted(own, values), len(own) - 1)
-            rows = np.flatnonzero(own[place] == values)
-            cells = np.ones(len(rows)), (rows, place[rows])
-            columns.append(sp.csr_array(cells, shape=(len(values), len(own))))
-        return sp.hstack(columns, format="csr")
 
 
 def _as_sparse(joined: Any) -> sp.csr_array:
@@ -121,15 +109,6 @@ def _as_sparse(joined: Any) -> sp.csr_array:
         table = table.copy()
         table.eliminate_zeros()
     return table
-
-
-def _as_unit_rows(joined: Any) -> tuple[sp.csr_array, Floats]:
-    """Return rows of length 1, and their lengths before; rows of zeros stay."""
-    table = _as_sparse(joined)
-    lengths = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
-    by = np.where(lengths > 0, lengths, 1.0)
-    cells = table.data / np.repeat(by, np.diff(table.indptr))
-    return sp.csr_array((cells, table.indices, table.indptr), shape=table.shape), lengths
 
 
 def _common_size(size: Floats) -> Floats:
@@ -153,19 +132,20 @@ def _codes(X: Any, columns: NDArray[np.intp]) -> Floats:
     return np.where(np.isnan(codes), -1.0, codes)
 
 
-def _find_categories(codes: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return columns and categories to make columns of: all but the most frequent of a column.
+def _fit_encoder(codes: Floats) -> OneHotEncoder:
+    """Return what makes columns of categories: of all but the most frequent of a column.
 
     The most frequent one is left out because then tables of many rare properties are sparse.
     """
-    column, category = [np.empty(0, dtype=np.intp)], [np.empty(0)]
-    for j, values in enumerate(codes.T):
+    categories = []
+    for values in codes.T:
         found, counts = np.unique(values, return_counts=True)
         order = np.argsort(-counts, kind="stable")[: _MOST_CATEGORIES + 1]
-        kept = np.sort(found[order[1:] if len(order) > 1 else order])
-        column.append(np.full(len(kept), j, dtype=np.intp))
-        category.append(kept)
-    return np.concatenate(column), np.concatenate(category)
+        categories.append(np.sort(found[order[1:] if len(order) > 1 else order]))
+    # Many categories are sparse columns, which never are a dense table of all of them.
+    sparse = sum(map(len, categories)) >= _WIDE
+    encoder = OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=sparse)
+    return encoder.fit(codes)
 
 
 class EncodedTable(NamedTuple):

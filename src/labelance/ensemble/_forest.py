@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import gen_batches
 
 from labelance._arrays._cells import to_columns
 from labelance._progress import run_parallel
@@ -64,7 +65,7 @@ class BaggedTrees:
         A label that is unknown in a row counts, where trees split, as the share of its bag that
         has it; scores are means over rows in which it is known, NaN where the leaves have none.
         """
-        rows, spread = _in_single_precision(table), _spread(Y, known)
+        rows, spread = table.astype(np.float32), _spread(Y, known)
         tasks = (
             delayed(_grow)(rows, Y, known, spread, weight, seed, splitter)
             for seed in draw_seeds(rng, n_trees)
@@ -85,7 +86,7 @@ class BaggedTrees:
         held_out = np.vstack(
             [
                 forest._mean(np.column_stack([one[block] for one in leaves]), ~inside[block])
-                for block in _blocks(len(Y))
+                for block in gen_batches(len(Y), _BLOCK)
             ]
         )
         held_out[inside.all(axis=1)] = np.nan  # no tree left them out
@@ -95,8 +96,8 @@ class BaggedTrees:
         """Return scores in [0, 1]."""
         n = table.shape[0]
         scores = np.empty((n, self.present.shape[1]))
-        for block in _blocks(n):
-            rows = _in_single_precision(table[block])
+        for block in gen_batches(n, _BLOCK):
+            rows = table[block].astype(np.float32)
             place = np.column_stack([tree.apply(rows, check_input=False) for tree in self.trees])
             scores[block] = self._mean(place, np.ones(place.shape, dtype=bool))
         return scores
@@ -128,14 +129,6 @@ def _leaf_shares(leaves: Any, bags: Any, start: NDArray[np.int64]) -> sp.csr_arr
     total = np.bincount(node, weight, minlength=start[-1])
     shape = int(start[-1]), len(leaves[0])
     return sp.csr_array(sp.coo_array((weight / total[node], (node, drawn)), shape=shape))
-
-
-def _blocks(n: int) -> list[slice]:
-    return [slice(begin, begin + _BLOCK) for begin in range(0, n, _BLOCK)]
-
-
-def _in_single_precision(table: Table) -> Any:
-    return table.astype(np.float32)
 
 
 def _spread(Y: Floats, known: Any) -> Floats:
@@ -175,5 +168,5 @@ def _grow(
     )
     tree.fit(to_columns(rows[drawn]), Y, sample_weight=bag, check_input=False)
     drop_node_values(tree)
-    leaves = [tree.apply(rows[block], check_input=False) for block in _blocks(n)]
+    leaves = [tree.apply(rows[block], check_input=False) for block in gen_batches(n, _BLOCK)]
     return tree, np.concatenate(leaves).astype(np.int32), (drawn, bag)

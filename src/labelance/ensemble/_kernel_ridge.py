@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from labelance._arrays._cells import inverse_frequencies, stored_cells
 from labelance._validation._arguments import Weights, take_weights
@@ -79,7 +80,7 @@ class KernelRidge:
             numbers, own = np.arange(n)[here], Y[:, labels][here]
             part = take_weights(weight, here)
             if part is None and known is None and len(chosen) == n:
-                fits.append(_Fit.of_landmarks(basis, own, numbers))
+                fits.append(_Fit.of_landmarks(basis, own))
             else:
                 fits.append(_Fit.of_rows(basis, kernel, own, numbers, part))
         # One penalty for all labels, by the squared leave-one-out error in units of variance.
@@ -101,7 +102,7 @@ class KernelRidge:
         rows = _prepare(table, self.rarity)
         parts = [
             _kernel(rows[block], self.landmarks, self.gamma) @ self.coef
-            for block in _blocks(rows.shape[0])
+            for block in gen_batches(rows.shape[0], _BLOCK)
         ]
         return self.mean + np.vstack(parts)
 
@@ -129,11 +130,6 @@ def _prepare(table: Table, rarity: Floats | None) -> Table:
 def _kernel(rows: Table, landmarks: Table, gamma: float) -> Floats:
     """Return the RBF kernel plus 1, which makes an intercept."""
     return rbf_kernel(rows, landmarks, gamma=gamma) + 1
-
-
-def _blocks(n: int) -> list[slice]:
-    """Return blocks of rows, so that no further table of all rows is made."""
-    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
 class _Kernel:
@@ -180,7 +176,7 @@ class _Fit:
     features: Callable[[Any], Floats]  # of a block of rows
 
     @classmethod
-    def of_landmarks(cls, basis: _Basis, Y: Floats, numbers: NDArray[Any]) -> _Fit:
+    def of_landmarks(cls, basis: _Basis, Y: Floats) -> _Fit:
         """Return the fit to rows that are all landmarks, whose features are orthogonal already."""
         features = basis.vectors * np.sqrt(basis.values)
         mean, w = Y.mean(axis=0), np.ones(len(Y))
@@ -205,7 +201,7 @@ class _Fit:
         Y = Y - mean
         products = np.zeros((len(to_features),) * 2)
         along = np.zeros((len(products), Y.shape[1]))
-        for block in _blocks(len(Y)):
+        for block in gen_batches(len(Y), _BLOCK):
             K = kernel.take(numbers[block])
             products += K.T @ (K if weight is None else K * w[block, None])
             along += K.T @ (w[block, None] * Y[block])
@@ -235,7 +231,7 @@ class _Fit:
         total = np.zeros(len(penalties))
         # From everywhere, since rows may be sorted.
         some = np.arange(0, len(self.Y), max(1, -(-len(self.Y) // (_BLOCK * _JUDGING))))
-        for block in (some[part] for part in _blocks(len(some))):
+        for block in (some[part] for part in gen_batches(len(some), _BLOCK)):
             features, w = self.features(block), self.weight[block]
             squared = features**2
             for i, penalty in enumerate(penalties):
@@ -248,7 +244,7 @@ class _Fit:
         return np.vstack(
             [
                 self.Y[block] - self._off(block, features, features**2, penalty)
-                for block in _blocks(len(self.Y))
+                for block in gen_batches(len(self.Y), _BLOCK)
                 for features in [self.features(block)]
             ]
         )

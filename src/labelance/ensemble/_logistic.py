@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn.utils import gen_batches
 
 from labelance._validation._arguments import Weights
 from labelance._validation._labels import weights_of
@@ -101,8 +102,7 @@ def center_and_width(scores: Floats, weight: Floats | None) -> tuple[Floats, Flo
 def label_groups(cells: Floats) -> list[slice]:
     """Return groups of columns of about four million cells, one of all where they have no more."""
     n, q = cells.shape
-    width = max(1, _MOST_CELLS // max(n, 1))
-    return [slice(start, start + width) for start in range(0, q, width)]
+    return list(gen_batches(q, max(1, _MOST_CELLS // max(n, 1))))
 
 
 def _come_to_rest(every: Regressions, point: Floats, given: Floats) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn.utils import gen_batches
 
 from labelance._validation._arguments import Weights
 from labelance.ensemble._encoding import Floats
@@ -55,27 +56,27 @@ class Network:
         """
         kind = np.dtype(np.float64 if table.size <= _MOST_DOUBLE else np.float32)
         Y = Y.astype(kind)
-        layers = _start(table.shape[1], Y, weight, known, rng)
-        counted = _cell_weights(Y, weight, known)
-        n = len(Y)
+        n, counted = len(Y), _cell_weights(Y.shape, weight, known)
+        layers = _start(table.shape[1], Y, counted, rng)
+        if weight is not None:
+            counted /= weight.mean()
+        counted = counted.astype(kind, copy=False)
         batch, rounds = plan_rounds(n)
         adam = _Adam(layers, rounds * -(-n // batch))
         for _ in range(rounds):
             order = rng.permutation(n)
-            for start in range(0, n, batch):
-                rows = order[start : start + batch]
+            for rows in (order[block] for block in gen_batches(n, batch)):
                 x = _hide(table[rows].astype(kind), _INPUT_DROPOUT, rng)
-                own = None if counted is None else counted[rows]
-                adam.step(_slopes(layers, x, Y[rows], own, rng))
+                adam.step(_slopes(layers, x, Y[rows], counted[rows], rng))
         return cls(*layers)
 
     def scores(self, table: Floats) -> Floats:
         """Return probabilities."""
         scores = np.empty((table.shape[0], len(self.output_bias)))
-        for start in range(0, len(scores), _BLOCK):
-            rows = table[start : start + _BLOCK].astype(self.hidden.dtype)
+        for block in gen_batches(len(scores), _BLOCK):
+            rows = table[block].astype(self.hidden.dtype)
             units = np.maximum(rows @ self.hidden + self.hidden_bias, 0)
-            scores[start : start + _BLOCK] = expit(units @ self.output + self.output_bias)
+            scores[block] = expit(units @ self.output + self.output_bias)
         return scores
 
 
@@ -90,24 +91,15 @@ def plan_rounds(n: int) -> tuple[int, int]:
     return batch, max(min(rounds, -(-_MOST_STEPS // steps)), 1)
 
 
-def _cell_weights(Y: Floats, weight: Weights, known: Any) -> Layer | None:
-    """Return what each cell counts, 1 on average over rows; None if all count 1."""
-    if weight is None and known is None:
-        return None
-    counted = np.ones_like(Y)
-    if weight is not None:
-        counted *= (weight / weight.mean())[:, None]
-    if known is not None:
-        counted *= known
-    return counted
+def _cell_weights(shape: tuple[int, int], weight: Weights, known: Any) -> Layer:
+    """Return what each cell counts."""
+    counted = np.ones(shape) if known is None else known.astype(float)
+    return counted if weight is None else counted * weight[:, None]
 
 
-def _start(d: int, Y: Floats, weight: Weights, known: Any, rng: np.random.Generator) -> list[Layer]:
+def _start(d: int, Y: Floats, counted: Layer, rng: np.random.Generator) -> list[Layer]:
     """Return small random weights, and labels' frequencies as biases of the outputs."""
     q = Y.shape[1]
-    counted = np.ones(Y.shape) if known is None else known.astype(float)
-    if weight is not None:
-        counted = counted * weight[:, None]
     share = ((counted * Y).sum(axis=0) + 0.5) / (counted.sum(axis=0) + 1)
 
     def draw(rows: int, columns: int) -> Layer:
@@ -119,15 +111,12 @@ def _start(d: int, Y: Floats, weight: Weights, known: Any, rng: np.random.Genera
 
 
 def _slopes(
-    layers: list[Layer], x: Layer, Y: Floats, counted: Any, rng: np.random.Generator
+    layers: list[Layer], x: Layer, Y: Floats, counted: Layer, rng: np.random.Generator
 ) -> list[Layer]:
     """Return the derivatives of the mean log loss of a batch by the weights of the layers."""
     hidden, hidden_bias, output, output_bias = layers
     units = _hide(np.maximum(x @ hidden + hidden_bias, 0), _DROPOUT, rng)
-    excess = expit(units @ output + output_bias) - Y
-    if counted is not None:
-        excess *= counted
-    excess /= len(x)
+    excess = counted * (expit(units @ output + output_bias) - Y) / len(x)
     back = np.where(units > 0, excess @ output.T / (1 - _DROPOUT), 0.0)
     return [x.T @ back, back.sum(axis=0), units.T @ excess, excess.sum(axis=0)]
 

@@ -33,18 +33,19 @@ from labelance._validation._labels import (
     take_unknown,
     weights_of,
 )
+from labelance.decisions._calibration import fit_curves
 from labelance.decisions._held_out import CV_FOLDS
-from labelance.ensemble._calibrated import LabelCurves
 from labelance.ensemble._encoding import EncodedTable, Floats, Table
 from labelance.ensemble._forest import BAG, BaggedTrees
 from labelance.ensemble._kernel_ridge import KernelRidge, n_landmarks
-from labelance.ensemble._logistic import fit_logistic_regressions
+from labelance.ensemble._logistic import center_and_width, fit_logistic_regressions, label_groups
 from labelance.ensemble._network import Network, plan_rounds
 from labelance.model_selection._splitters import assign_folds, strata
 
 _MOST_BOOSTED, _MOST_BOOSTED_COLUMNS = 32, 300  # labels, each with four fits, and columns
 _C_SPARSE, _C_DENSE = 0.2, 0.03  # rows of length 1; standardised columns
 _LEAST = 1e-4  # probability whose log-odds count
+_STRENGTH = 20.0  # positives that the common curve is worth, as in thresholds
 
 
 class Model(Protocol):
@@ -76,6 +77,11 @@ class Task(NamedTuple):
     def known(self) -> NDArray[np.bool_] | None:
         """A mask of known cells, None if all are."""
         return known_cells(self.unknown)
+
+    @property
+    def present(self) -> Floats:
+        """Zeros and ones, as dense as the scores of parts are."""
+        return self.Y.toarray().astype(float)
 
     @property
     def n_labels(self) -> int:
@@ -114,6 +120,49 @@ def make_tasks(
 
 
 @dataclass(frozen=True, eq=False)
+class LabelCurves:
+    """A logistic curve for every label, of its scores in units of their spread.
+
+    A label in m rows weighs its own curve by m, and that of all labels together by 20.
+    """
+
+    center: Floats
+    spread: Floats
+    slope: Floats
+    intercept: Floats
+
+    @classmethod
+    def fit(cls, Y: Floats, scores: Floats, weight: Weights, known: Any = None) -> LabelCurves:
+        """Fit curves to known cells of scores of rows that the model did not learn from."""
+        counted = cell_weights(weight, known)
+        center, spread = center_and_width(scores, counted)
+        z = (scores - center) / spread
+        if counted is None:
+            counted = np.ones(len(Y))
+        own_slope, own_intercept = np.hstack(
+            [
+                fit_curves(Y[:, group], z[:, group], weights_of(counted, group))
+                for group in label_groups(z)
+            ]
+        )
+        n_positive = counted @ Y if known is None else (counted * Y).sum(axis=0)
+        n = counted.sum(axis=0)
+        rarer = np.minimum(n_positive, n - n_positive)
+        own = rarer / (rarer + _STRENGTH)
+        # The common curve in units of every label's own frequency.
+        base = np.log((n_positive + 0.5) / (n - n_positive + 0.5))
+        total = own.sum() or 1.0  # no label has rows of both kinds
+        common = own @ own_slope / total, own @ (own_intercept - base) / total
+        slope = own * own_slope + (1 - own) * common[0]
+        intercept = own * own_intercept + (1 - own) * (base + common[1])
+        return cls(center, spread, np.maximum(slope, 1e-3), intercept)
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return probabilities, in the order of the scores."""
+        return expit(self.slope * (scores - self.center) / self.spread + self.intercept)
+
+
+@dataclass(frozen=True, eq=False)
 class Calibrated:
     """A model whose scores become probabilities by a curve for every label."""
 
@@ -125,7 +174,7 @@ class Calibrated:
     @classmethod
     def fit(cls, model: Model, held_out: Floats, task: Task, *, of_odds: bool) -> Calibrated:
         """Fit the curves to scores of rows that the model did not learn from."""
-        Y, known = task.Y.toarray().astype(float), task.known
+        Y, known = task.present, task.known
         frequency = Y.sum(axis=0) / (len(Y) if known is None else np.maximum(known.sum(axis=0), 1))
         values = _curved(held_out, frequency, of_odds=of_odds)
         curves = LabelCurves.fit(Y, values, task.weight, known)
@@ -283,8 +332,7 @@ class _PartOfLabels(Part):
 
 def _shares(task: Task) -> Floats:
     """Return the weighted share of the known rows of every label that have it."""
-    counted = cell_weights(task.weight, task.known)
-    Y = task.Y.toarray()
+    counted, Y = cell_weights(task.weight, task.known), task.Y.toarray()
     if counted is None or counted.ndim == 1:
         return np.average(Y, axis=0, weights=counted)
     total = counted.sum(axis=0)
@@ -374,7 +422,7 @@ class LinearColumns(Part):
             intercept = np.log(share / (1 - share))  # of labels on which the rows agree
         learned = np.flatnonzero((share > 0) & (share < 1))
         if len(learned):
-            present = task.Y.toarray()[:, learned].astype(float)
+            present = task.present[:, learned]
             counted = cell_weights(task.weight, task.known)
             if counted is not None:
                 counted = weights_of(counted, learned)
@@ -399,12 +447,8 @@ class Kernel(Part):
         return self.fit_held_out(task, rng).model
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
-        Y = task.Y.toarray().astype(float)
-        return FittedPart(
-            *KernelRidge.fit(
-                task.table, Y, task.weight, rng, known=task.known, weighted=task.weighted
-            )
-        )
+        options = {"known": task.known, "weighted": task.weighted}
+        return FittedPart(*KernelRidge.fit(task.table, task.present, task.weight, rng, **options))
 
 
 class Perceptron(Part):
@@ -424,8 +468,7 @@ class Perceptron(Part):
         return 3 * rounds * n * (4e-8 * columns + 1.2e-5) + 0.5 * columns / 400
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
-        Y = task.Y.toarray().astype(float)
-        return Network.fit(task.table, Y, task.weight, rng, known=task.known)
+        return Network.fit(task.table, task.present, task.weight, rng, known=task.known)
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
         with threadpool_limits(1, user_api="blas"):  # folds share the cores
@@ -457,16 +500,10 @@ class Trees(Part):
         return self.fit_held_out(task, rng).model
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
+        options = {"n_trees": task.n_trees, "n_jobs": task.n_jobs, "known": task.known}
         return FittedPart(
             *BaggedTrees.fit(
-                task.table,
-                task.Y.toarray().astype(float),
-                task.weight,
-                rng,
-                splitter=self.splitter,
-                n_trees=task.n_trees,
-                n_jobs=task.n_jobs,
-                known=task.known,
+                task.table, task.present, task.weight, rng, splitter=self.splitter, **options
             )
         )
 

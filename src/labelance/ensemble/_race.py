@@ -87,7 +87,9 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
     n = tasks[0].Y.shape[0]
     work = {one: count_work(one, tasks, n) for one in candidates}
     if sum(work.values()) <= _FREE or n < 2 * _SHORTEST:
-        return RaceResult(_affordable(candidates, work), [])
+        return RaceResult(_cheapest(candidates, work, _FREE), [])
+    # Fewer trees are enough to judge by.
+    tasks = [task._replace(n_trees=min(task.n_trees, _TREES)) for task in tasks]
     order = rare_rows_first(tasks[0].Y, rng)
     n_judges = min(_JUDGES, n // 4)
     judges = order[1::2][:n_judges]  # every second one of the rows with rare labels
@@ -146,24 +148,16 @@ def count_work(candidate: Candidate, tasks: list[Task], n: int) -> float:
 
 def _heat_work(here: list[Candidate], tasks: list[Task], size: int) -> float:
     """Return the work of one fit of each candidate to as many rows."""
-    return sum(count_work(one, _short(tasks), size) / one.part.n_fits for one in here)
+    return sum(count_work(one, tasks, size) / one.part.n_fits for one in here)
 
 
-def _short(tasks: list[Task]) -> list[Task]:
-    """Return tasks of fewer trees, which are enough to judge by."""
-    return [task._replace(n_trees=min(task.n_trees, _TREES)) for task in tasks]
-
-
-def _most_work(best: float) -> float:
-    """Return the work that parts may take together, by that of the best one."""
-    return max(_FREE, _TIMES * best)
-
-
-def _affordable(candidates: list[Candidate], work: dict[Candidate, float]) -> list[Candidate]:
-    """Return candidates for few rows: the cheapest first, as long as all take no minute."""
-    order = sorted(candidates, key=work.__getitem__)
-    total = np.cumsum([work[one] for one in order])
-    n_kept = max(int((total <= _FREE).sum()), 1)
+def _cheapest(
+    candidates: list[Candidate], cost: dict[Candidate, float], most: float
+) -> list[Candidate]:
+    """Return candidates that cost no more together: the cheapest ones, and at least one."""
+    order = sorted(candidates, key=cost.__getitem__)
+    total = np.cumsum([cost[one] for one in order])
+    n_kept = max(int((total <= most).sum()), 1)
     return [one for one in candidates if one in order[:n_kept]]
 
 
@@ -172,10 +166,7 @@ def _startable(
 ) -> list[Candidate]:
     """Return candidates whose first heats are cheap, or cheap next to all rows of the cheapest."""
     first = {one: _heat_work([one], tasks, _SHORTEST) for one in candidates}
-    order = sorted(candidates, key=first.__getitem__)
-    fits = np.cumsum([first[one] for one in order]) <= max(_FREE_RACE, min(work.values()))
-    here = [one for one, fit in zip(order, fits) if fit] or order[:1]
-    return [one for one in candidates if one in here]
+    return _cheapest(candidates, first, max(_FREE_RACE, min(work.values())))
 
 
 def _run_heat(
@@ -186,8 +177,7 @@ def _run_heat(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Return the weight of each candidate in the best convex mean on the judges, and its loss."""
-    judged, tasks = tasks[0].take(judges), _short(tasks)
-    scores = []
+    judged, scores = tasks[0].take(judges), []
     with loop(f"Trying parts on {len(rows):,} rows", len(here), "parts") as progress:
         for one, stream in zip(here, rng.spawn(len(here))):
             task = tasks[one.block]
@@ -221,7 +211,7 @@ def _choose(
     costs, best = [work[one] for one in here], int(np.argmin(losses))
     fast = _within_rows(here, weights, best)
     weights = np.where((weights >= _JOINS) & np.isin(np.arange(len(here)), fast), weights, 0)
-    kept = _within(costs, weights, best, _most_work(costs[best]))
+    kept = _within(costs, weights, best, max(_FREE, _TIMES * costs[best]))
     return [here[i] for i in kept]
 
 
