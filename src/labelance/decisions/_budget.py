@@ -19,6 +19,7 @@ from labelance._validation._arguments import Weights, check_choice, check_positi
 from labelance._validation._data import Data
 from labelance._validation._predictions import (
     open_probabilities,
+    validate_probabilities,
     validate_score_table,
     validate_scores,
 )
@@ -177,7 +178,7 @@ class BudgetRule:
         """
         caller, n_labels = "BudgetRule.predict", self.slopes.shape[1]
         validate_score_table(y_proba, n_labels, caller=caller, sparse=True, names=self.names)
-        cells, _ = _open(y_proba, caller)
+        cells = store_all_cells(validate_probabilities(y_proba, caller=caller, sparse=True))
         if only_best:
             rule = np.full(cells.shape[0], self.best)
         else:
@@ -273,15 +274,16 @@ def decide_within_budget(
     >>> found.n_predicted
     array([1, 1, 1])
     """
-    cells, names = _open(y_proba, arg("decide_within_budget"), label_names)
-    q = cells.shape[1]
+    caller = arg("decide_within_budget")
+    p, names = open_probabilities(y_proba, caller=caller, label_names=label_names)
+    cells, q = store_all_cells(p), p.shape[1]
     check_choice("utility", utility, get_args(Utility))
     k = _check_per_row(per_row, q, exactly=exactly)
     caps = _check_per_label(per_label, q)
     most = _check_total(total)
     share = _check_mix(mix, alone=k is not None and caps is None and most is None)
-    check_positive("n_restarts", n_restarts, caller=arg("decide_within_budget"))
-    check_positive("max_iter", max_iter, caller=arg("decide_within_budget"))
+    check_positive("n_restarts", n_restarts, caller=caller)
+    check_positive("max_iter", max_iter, caller=caller)
     n_iter, judge = 0, _Judge(cells, utility, k, share)
     if k is None:
         chosen = _take_prefixes(cells, utility, caps, most)
@@ -496,37 +498,39 @@ def _solve_program(
         problem = "A budget per row combined with others needs a linear utility, one of "
         raise InputError(problem + ", ".join(_LINEAR), f"Got utility={utility!r}")
     n, q = cells.shape
-    rows = np.repeat(np.arange(n), np.diff(cells.indptr))
-    expected = np.bincount(cells.indices, weights=cells.data, minlength=q)
-    gains = _linear_gains(utility, cells.data, expected[cells.indices], n)
+    rows, labels = np.repeat(np.arange(n), np.diff(cells.indptr)), cells.indices
+    expected = np.bincount(labels, weights=cells.data, minlength=q)
+    gains = _linear_gains(utility, cells.data, expected[labels], n)
     used = np.arange(cells.nnz) if exactly else np.flatnonzero(gains > 0)
-    ones = np.ones(len(used))
-    per_row = sp.csr_array((ones, (rows[used], np.arange(len(used)))), shape=(n, len(used)))
-    limits, bounds = [], []
+    chosen = np.zeros(cells.nnz, dtype=bool)
+    if not len(used):
+        return chosen
+
+    def sums(groups: Any, n_groups: int) -> sp.csr_array:
+        """Return what counts the chosen cells of each group."""
+        place = groups[used], np.arange(len(used))
+        return sp.csr_array((np.ones(len(used)), place), shape=(n_groups, len(used)))
+
+    limits, most = [], []
     if caps is not None:
-        place = (cells.indices[used], np.arange(len(used)))
-        limits.append(sp.csr_array((ones, place), shape=(q, len(used))))
-        bounds.append(np.minimum(caps, n))
+        limits, most = [sums(labels, q)], [np.minimum(caps, n)]
     if total is not None:
-        limits.append(sp.csr_array(ones[None]))
-        bounds.append(np.array([total]))
-    full = np.minimum(k, np.diff(cells.indptr))
-    equal = {"A_eq": per_row, "b_eq": full} if exactly else {}
+        limits, most = [*limits, sums(np.zeros_like(labels), 1)], [*most, np.array([total])]
+    of_rows, full = sums(rows, n), np.minimum(k, np.diff(cells.indptr))
+    equal = {"A_eq": of_rows, "b_eq": full} if exactly else {}
     if not exactly:
-        limits, bounds = [*limits, per_row], [*bounds, full]
+        limits, most = [*limits, of_rows], [*most, full]
     solved = linprog(
-        -gains[used], A_ub=sp.vstack(limits, format="csr"), b_ub=np.concatenate(bounds),
+        -gains[used], A_ub=sp.vstack(limits, format="csr"), b_ub=np.concatenate(most),
         bounds=(0, 1), method="highs-ds", **equal,
-    ) if len(used) else None  # fmt: skip
-    if solved is not None and solved.status != 0:
+    )  # fmt: skip
+    if solved.status != 0:
         raise InputError(
             f"The budgets do not allow exactly {k} labels in every row",
             "No decisions meet all of them",
             f"Raise {arg('per_label')} or {arg('total')}, or pass {arg('exactly', False)}",
         )
-    chosen = np.zeros(cells.nnz, dtype=bool)
-    if solved is not None:
-        chosen[used] = solved.x > 0.5
+    chosen[used] = solved.x > 0.5
     return chosen
 
 
@@ -655,14 +659,6 @@ def _to_decisions(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> sp.csr_arra
     ends = np.append(0, np.cumsum(chosen))[cells.indptr]
     ones = np.ones(ends[-1], dtype=np.int64)
     return sp.csr_array((ones, cells.indices[chosen], ends), shape=cells.shape)
-
-
-def _open(
-    y_proba: Any, caller: str, label_names: Sequence[Any] | None = None
-) -> tuple[sp.csr_array, tuple[Any, ...] | None]:
-    """Return probabilities as stored cells, and the names of labels."""
-    p, names = open_probabilities(y_proba, caller=caller, label_names=label_names)
-    return store_all_cells(p), names
 
 
 def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
@@ -24,7 +24,13 @@ from labelance._validation._arguments import (
     validate_weights,
 )
 from labelance._validation._data import Data
-from labelance._validation._labels import count_known, known_cells, take_unknown
+from labelance._validation._labels import (
+    cell_weights,
+    count_known,
+    known_cells,
+    take_unknown,
+    weights_of,
+)
 from labelance._validation._predictions import (
     validate_probabilities,
     validate_score_table,
@@ -154,21 +160,18 @@ class LabelCalibration(ScoringClassifier):
         inner = self._weights_of_estimator(weight)
         self._fit_estimator(data, inner)
         known = self._held_out(source, data, inner, as_generator(self.random_state))
-        part = take_weights(weight, known.rows)
-        self.calibrated_by_, self._maps = fit_calibrators(
+        self._maps = fit_calibrators(
             data.Y[known.rows],
             known.scores,
-            part,
-            unknown=take_unknown(data.unknown, known.rows),
+            take_weights(weight, known.rows),
+            take_unknown(data.unknown, known.rows),
             method=self.method,
             min_class_count=self.min_class_count,
         )
+        self.calibrated_by_ = self._maps.calibrated_by
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
-        scores = np.array(super()._scores(clean, X), dtype=float)
-        for labels, found in self._maps:
-            scores[:, labels] = found(scores[:, labels])
-        return scores
+        return self._maps(super()._scores(clean, X))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +194,7 @@ class Calibration(LabelTable):
     n_positive: NDArray[np.intp]
     n_known: NDArray[np.intp]
     names: tuple[Any, ...] | None
-    _maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]]
+    _maps: LabelMaps
     _margin: float | None  # the scale of margins; None for scores between 0 and 1
 
     def predict_proba(self, y_score: Any) -> np.ndarray:
@@ -216,10 +219,7 @@ class Calibration(LabelTable):
                 f"{caller} needs scores in [0, 1], as those that the calibration was found on",
                 f"Got scores from {table.min():.3g} to {table.max():.3g}",
             )
-        scores = _open_margins(np.array(table, dtype=float), self._margin)
-        for labels, fitted in self._maps:
-            scores[:, labels] = fitted(scores[:, labels])
-        return scores
+        return self._maps(_open_margins(np.asarray(table, dtype=float), self._margin))
 
     def _columns(self) -> dict[str, Any]:
         names = ("calibrated_by", "n_positive", "n_known")
@@ -298,17 +298,15 @@ def find_calibration(
     margin = None if inside else float(seen.std()) or 1.0
     if known_here is not None:
         table = np.where(known_here, table, 0.0)  # unknown cells weigh nothing, whatever they are
-    options: dict[str, Any] = {"method": method, "min_class_count": min_class_count}
-    options |= {"unknown": unknown, "soft": None if margin is None else _SOFT}
-    found = fit_calibrators(Y, _open_margins(table, margin), weight, **options)
+    scores, soft = _open_margins(table, margin), None if margin is None else _SOFT
+    options: dict[str, Any] = {"method": method, "min_class_count": min_class_count, "soft": soft}
+    found = fit_calibrators(Y, scores, weight, unknown, **options)
     positive, known = column_counts(Y), count_known(Y, unknown)
     agreed = np.flatnonzero(found.calibrated_by == "nothing")
     found.calibrated_by[agreed] = "share"
-    shares = Sigmoids(
-        np.zeros(len(agreed)), np.log((positive + 1) / (known - positive + 1))[agreed]
-    )
-    maps = [*found.maps, (agreed, shares)]
-    return Calibration(found.calibrated_by, positive, known, scored.names, maps, margin)
+    odds = (positive + 1) / (known - positive + 1)
+    found.maps.append((agreed, Sigmoids(np.zeros(len(agreed)), np.log(odds)[agreed])))
+    return Calibration(found.calibrated_by, positive, known, scored.names, found, margin)
 
 
 def _open_margins(scores: Floats, scale: float | None) -> Floats:
@@ -320,18 +318,25 @@ def _open_margins(scores: Floats, scale: float | None) -> Floats:
 
 
 class LabelMaps(NamedTuple):
-    """Maps of labels to probabilities, and who of them has which."""
+    """Maps of labels to probabilities, and which of them has which."""
 
     calibrated_by: NDArray[np.str_]
-    maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]]
+    maps: list[tuple[NDArray[np.intp], Callable[[Floats], Floats]]]
+
+    def __call__(self, scores: Any) -> Floats:
+        """Return probabilities; labels without a map keep their scores."""
+        found = np.array(scores, dtype=float)
+        for labels, to_probabilities in self.maps:
+            found[:, labels] = to_probabilities(found[:, labels])
+        return found
 
 
 def fit_calibrators(
     Y: sp.csr_array,
     scores: Floats,
     weight: Weights = None,
-    *,
     unknown: sp.csr_array | None = None,
+    *,
     method: CalibrationMethod,
     min_class_count: int,
     soft: float | None = None,
@@ -347,10 +352,11 @@ def fit_calibrators(
     calibrated_by[rarer == 0] = "nothing"
     own, pooled = (np.flatnonzero(calibrated_by == way) for way in (method, "pooled"))
     present = Y.toarray().astype(float)  # as dense as the scores are
-    weights = _cell_weights(weight, unknown)
-    maps: list[tuple[NDArray[np.intp], Sigmoids | IsotonicSteps]] = []
+    counted = cell_weights(weight, known_cells(unknown))
+    counted = np.ones(len(scores)) if counted is None else counted
+    maps: list[Any] = []
     if len(own):
-        of_own = present[:, own], scores[:, own], _take_labels(weights, own)
+        of_own = present[:, own], scores[:, own], weights_of(counted, own)
         if soft is None and (method == "sigmoid" or len(pooled)):
             soft = _find_softness(*of_own)
         if method == "isotonic":
@@ -360,23 +366,10 @@ def fit_calibrators(
             maps.append((own, found.lean_on_common(rarer[own], of_own[0], of_own[2])))
     if len(pooled):
         cells, values = present[:, pooled].reshape(-1, 1), scores[:, pooled].reshape(-1, 1)
-        shared = _take_labels(weights, pooled)
-        if shared is not None:
-            shared = np.broadcast_to(shared, (len(scores), len(pooled))).reshape(-1, 1)
+        shared = _or_ones(weights_of(counted, pooled), len(scores))
+        shared = np.broadcast_to(shared, (len(scores), len(pooled))).reshape(-1, 1)
         maps.append((pooled, fit_sigmoids(cells, values, shared, soft or _SOFT)))
     return LabelMaps(calibrated_by, maps)
-
-
-def _cell_weights(weight: Weights, unknown: sp.csr_array | None) -> Floats | None:
-    """Return weights of rows (n, 1), or of cells (n, q) where unknown ones weigh nothing."""
-    rows = None if weight is None else weight[:, None]
-    if unknown is None:
-        return rows
-    return (1.0 - unknown.toarray()) * (1.0 if rows is None else rows)
-
-
-def _take_labels(weights: Floats | None, labels: NDArray[np.intp]) -> Floats | None:
-    return weights if weights is None or weights.shape[1] == 1 else weights[:, labels]
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ from labelance.decisions._held_out import (
     choose_source,
 )
 from labelance.decisions._objectives import as_numbers
-from labelance.decisions._search import ScoredRows
+from labelance.decisions._search import Cuts, ScoredRows
 from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import LABEL, InputError, LabelanceWarning, arg
 from labelance.model_selection._splitters import assign_folds, strata
@@ -368,17 +368,13 @@ def guarantee_precision(
     learns = np.zeros(n, dtype=bool)
     if given is None:
         learns[as_generator(random_state).permutation(n)[: n // 2]] = True
+    rows = ScoredRows.of(Y, scores, unknown)
+    learned, tested = (rows.take(np.flatnonzero(part)) for part in (learns, ~learns))
     thresholds = np.full(q, np.inf)
     n_positive, n_known, predicted, tp = np.zeros((4, q), dtype=np.int64)
-    masks = zip(iterate_columns(Y), _known_columns(unknown, n, q), iterate_columns(scores))
-    for j, (truth, known, score) in enumerate(masks):
-        positive = truth == 1
-        tested, learned = known & ~learns, known & learns
-        tried = (
-            _propose(positive[learned], score[learned], precision) if given is None else given[j]
-        )
-        n_positive[j], n_known[j] = np.count_nonzero(positive[tested]), np.count_nonzero(tested)
-        k, hits = _count_alarms(positive[tested], score[tested], tried)
+    for j in range(q):
+        tried = _propose(learned.cuts_of(j), precision) if given is None else given[j]
+        hits, k, n_positive[j], n_known[j] = tested.cuts_of(j).at(tried)
         fails = stats.binom.sf(hits - 1, k, precision) > delta + _ROUNDING * delta
         passed = int(np.argmax(fails)) if fails.any() else len(tried)
         if passed:
@@ -573,43 +569,19 @@ def _pool(
 
 def _sort_negatives(scored: Scored, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """Return the sorted scores of rows known not to have each label."""
-    Y, scores, unknown, _ = scored
-    parts = zip(
-        iterate_columns(Y[:, labels]),
-        _known_columns(None if unknown is None else unknown[:, labels], Y.shape[0], len(labels)),
-        iterate_columns(scores[:, labels]),
-    )
-    return [np.sort(score[known & (truth == 0)]) for truth, known, score in parts]
+    others = scored.Y if scored.unknown is None else scored.Y + scored.unknown
+    columns = zip(iterate_columns(others[:, labels]), iterate_columns(scored.scores[:, labels]))
+    return [np.sort(score[other == 0]) for other, score in columns]
 
 
-def _propose(
-    positive: NDArray[np.bool_], score: NDArray[np.float64], precision: float
-) -> NDArray[np.float64]:
+def _propose(cuts: Cuts, precision: float) -> NDArray[np.float64]:
     """Return candidates from the largest down, beginning where most speaks for the precision."""
-    tried = np.unique(score)[::-1]
-    if len(tried) == 0:
-        return tried
-    k, hits = _count_alarms(positive, score, tried)
-    tried = tried[int(np.argmin(stats.binom.logsf(hits - 1, k, precision))) :]
+    hits, k, *_ = cuts.counts
+    if len(cuts.scores) == 0:
+        return cuts.scores
+    tried = cuts.scores[int(np.argmin(stats.binom.logsf(hits - 1, k, precision))) :]
     steps = np.geomspace(1, len(tried), min(_CANDIDATES, len(tried)))
     return tried[np.unique(steps.astype(int)) - 1]
-
-
-def _count_alarms(
-    positive: NDArray[np.bool_], score: NDArray[np.float64], thresholds: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many rows reach each threshold, and how many of them have the label."""
-    k = len(score) - np.searchsorted(np.sort(score), thresholds)
-    hits = positive.sum() - np.searchsorted(np.sort(score[positive]), thresholds)
-    return k, hits
-
-
-def _known_columns(unknown: sp.csr_array | None, n: int, q: int) -> Any:
-    """Yield which rows know each label."""
-    if unknown is None:
-        known = np.ones(n, dtype=bool)
-        return (known for _ in range(q))
-    return (column == 0 for column in iterate_columns(unknown))
 
 
 def _observed(
