@@ -63,7 +63,7 @@ def run_case(name: str, jobs: int, *, fit_only: bool = False) -> str:
     from labelance import RareLabelClassifier
     from labelance._validation._data import validate_data
     from labelance.ensemble import _race
-    from labelance.ensemble._parts import find_learned, make_tasks
+    from labelance.ensemble._encoding import find_learned, make_tasks
 
     warnings.simplefilter("ignore")
     X, y = make_case(name)

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.ensemble import _logistic, _network
+from labelance.ensemble._encoding import Task
 from labelance.ensemble._network import Network
-from labelance.ensemble._parts import PARTS, Boosting, Calibrated, LinearColumns, LinearRows, Task
+from labelance.ensemble._parts import PARTS, Boosting, Calibrated, LinearColumns, LinearRows
 from labelance.metrics import macro_auc_roc
 
 N, Q = 90, 4
@@ -129,16 +130,13 @@ def test_slopes_are_derivatives_of_the_mean_loss(monkeypatch):
 
 def test_a_network_learns_nothing_from_unknown_cells():
     task = make_task(holes=True)
-    Y, known = task.Y.toarray().astype(np.float32), task.known
+    Y, known = task.present, task.known
     fits = [
-        Network.fit(task.table, values, None, np.random.default_rng(0), known=known)
-        for values in (Y, np.where(known, Y, 0))
+        Network.fit(task._replace(Y=sp.csr_array(values)), np.random.default_rng(0))
+        for values in (Y, np.where(known, Y, 0), np.where(known, Y, 1 - Y))
     ]
     assert_array_equal(fits[0].scores(task.table), fits[1].scores(task.table))
-    flipped = Network.fit(
-        task.table, np.where(known, Y, 1 - Y), None, np.random.default_rng(0), known=known
-    )
-    assert_allclose(flipped.hidden, fits[0].hidden)
+    assert_allclose(fits[2].hidden, fits[0].hidden)
 
 
 @pytest.mark.parametrize("holes", [False, True])
@@ -156,16 +154,16 @@ def test_a_network_learns_products_of_columns(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 4))
     Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] > 1]).astype(np.float32)
-    network = Network.fit(X[:500], Y[:500], None, rng)
+    network = Network.fit(Task(X[:500], sp.csr_array(Y[:500]), None, None), rng)
     assert macro_auc_roc(Y[500:].astype(int), network.scores(X[500:])) > 0.9
 
 
 def test_weights_of_rows_count():
     task = make_task()
-    Y = task.Y.toarray().astype(np.float32)
+    Y = task.present
     heavy = np.where(Y[:, 0] > 0, 5.0, 1.0)
     scores = [
-        Network.fit(task.table, Y, weight, np.random.default_rng(0)).scores(task.table)
+        Network.fit(task._replace(weight=weight), np.random.default_rng(0)).scores(task.table)
         for weight in (None, heavy)
     ]
     assert scores[1][:, 0].mean() > scores[0][:, 0].mean()

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labelance.ensemble import _race
-from labelance.ensemble._parts import Part, Task
+from labelance.ensemble._encoding import Task
+from labelance.ensemble._parts import Part
 from labelance.ensemble._race import (
     Candidate,
     RaceResult,

@@ -14,7 +14,7 @@ from labelance import RareLabelClassifier
 from labelance._utils._random import draw_seeds
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.decisions import find_thresholds
-from labelance.ensemble._encoding import Encoding
+from labelance.ensemble._encoding import Encoding, Task
 from labelance.ensemble._forest import BAG, BaggedTrees
 from labelance.ensemble._kernel_ridge import KernelRidge, _Fit, _kernel, _prepare
 from labelance.ensemble._parts import LabelCurves
@@ -24,6 +24,11 @@ from labelance.metrics import macro_auc_roc, macro_brier_loss
 
 NO_CATEGORIES = np.zeros(20, dtype=bool)
 PENALTY = 0.3
+
+
+def make_task(table, Y, weight=None, known=None, n_trees=1):
+    unknown = None if known is None else sp.csr_array(1 - known)
+    return Task(table, sp.csr_array(Y), unknown, weight, n_trees)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +81,7 @@ def refit_without(table, Y, weight, i, machine):
 def test_leave_one_out_scores_are_those_of_machines_without_the_row(data, table, weighted):
     Y = data[1]
     weight = np.random.default_rng(0).uniform(0.5, 2, len(Y)) if weighted else None
-    machine, left_out = KernelRidge.fit(table, Y, weight, np.random.default_rng(0))
+    machine, left_out = KernelRidge.fit(make_task(table, Y, weight), np.random.default_rng(0))
     for i in (0, 7, 50):
         assert_allclose(left_out[i], refit_without(table, Y, weight, i, machine), atol=1e-6)
 
@@ -86,7 +91,7 @@ def test_leave_one_out_scores_are_those_of_machines_without_the_row(data, table,
 def test_machines_of_a_label_learn_from_rows_in_which_it_is_known(data, table, known, weighted):
     Y, rng = np.where(known, data[1], 0), np.random.default_rng(0)
     weight = rng.uniform(0.5, 2, len(Y)) if weighted else None
-    machine, left_out = KernelRidge.fit(table, Y, weight, rng, known=known)
+    machine, left_out = KernelRidge.fit(make_task(table, Y, weight, known=known), rng)
     scores = machine.scores(table)
     for label in (0, 1, 2, 3):
         rows = np.flatnonzero(known[:, label])
@@ -105,7 +110,7 @@ def test_the_penalty_is_that_of_the_least_error_of_rows_left_out(data, table, mo
 
     def left_out(penalties):
         monkeypatch.setattr("labelance.ensemble._kernel_ridge._PENALTIES", penalties)
-        return KernelRidge.fit(table, Y, None, np.random.default_rng(0))[1]
+        return KernelRidge.fit(make_task(table, Y), np.random.default_rng(0))[1]
 
     each = [left_out([penalty]) for penalty in (0.03, 1.0, 10.0)]
     errors = [(((Y - one) ** 2).mean(axis=0) / Y.var(axis=0)).sum() for one in each]
@@ -115,15 +120,15 @@ def test_the_penalty_is_that_of_the_least_error_of_rows_left_out(data, table, mo
 def test_many_groups_of_labels_share_the_landmarks_of_one(data, table, known, monkeypatch):
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 60)
     Y = np.where(known, data[1], 0)
-    machine, left_out = KernelRidge.fit(table, Y, None, np.random.default_rng(0), known=known)
+    machine, left_out = KernelRidge.fit(make_task(table, Y, known=known), np.random.default_rng(0))
     assert machine.landmarks.shape[0] == int(60 / 9 ** (1 / 3))
     assert np.isfinite(left_out).all()
 
 
 def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
-    exact, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
+    exact, _ = KernelRidge.fit(make_task(table, data[1]), np.random.default_rng(0))
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 110)
-    few, _ = KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
+    few, _ = KernelRidge.fit(make_task(table, data[1]), np.random.default_rng(0))
     assert few.landmarks.shape[0] == 110
     assert_allclose(few.scores(table), exact.scores(table), atol=0.15)
 
@@ -132,10 +137,10 @@ def test_landmarks_give_nearly_the_scores_of_all_rows(data, table, monkeypatch):
 def test_blocks_of_rows_give_the_scores_of_all_at_once(data, table, weighted, monkeypatch):
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._MOST_LANDMARKS", 50)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(table)) if weighted else None
-    at_once = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
+    at_once = KernelRidge.fit(make_task(table, data[1], weight), np.random.default_rng(0))
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._BLOCK", 7)
     monkeypatch.setattr("labelance.ensemble._kernel_ridge._JUDGING", 100)
-    in_blocks = KernelRidge.fit(table, data[1], weight, np.random.default_rng(0))
+    in_blocks = KernelRidge.fit(make_task(table, data[1], weight), np.random.default_rng(0))
     assert_allclose(in_blocks[1], at_once[1], atol=1e-9)
     assert_allclose(in_blocks[0].scores(table), at_once[0].scores(table), atol=1e-9)
 
@@ -153,7 +158,7 @@ def whole_trees(monkeypatch):
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
     rng = np.random.default_rng(0)
-    forest, _ = BaggedTrees.fit(table, data[1], None, rng, splitter=splitter, n_trees=7)
+    forest, _ = BaggedTrees.fit(make_task(table, data[1], n_trees=7), rng, splitter)
     rows = table.astype(np.float32)
     expected = np.mean([tree.predict(rows) for tree in forest.trees], axis=0)
     assert_allclose(forest.scores(table), expected, atol=1e-12)
@@ -162,7 +167,7 @@ def test_scores_of_a_forest_are_means_of_its_trees(data, table, splitter):
 def test_trees_keep_their_splits_and_not_what_they_predict(data, table, monkeypatch):
     def fit():
         rng = np.random.default_rng(0)
-        return BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=5)[0]
+        return BaggedTrees.fit(make_task(table, data[1], n_trees=5), rng, "best")[0]
 
     kept = fit()
     monkeypatch.setattr("labelance.ensemble._forest.drop_node_values", lambda tree: None)
@@ -179,7 +184,7 @@ def test_trees_keep_their_splits_and_not_what_they_predict(data, table, monkeypa
 @pytest.mark.usefixtures("whole_trees")
 def test_rows_left_out_are_scored_by_trees_that_did_not_see_them(data, table):
     rng = np.random.default_rng(0)
-    forest, held_out = BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=25)
+    forest, held_out = BaggedTrees.fit(make_task(table, data[1], n_trees=25), rng, "best")
     rows = table.astype(np.float32)
     by_tree = np.array([tree.predict(rows) for tree in forest.trees])
     bags = bags_of(25, len(table))
@@ -199,7 +204,7 @@ def bags_of(n_trees, n):
 def test_leaves_of_a_forest_count_rows_in_which_a_label_is_known(data, table, known):
     Y = np.where(known, data[1], 0)
     rng = np.random.default_rng(0)
-    forest, held_out = BaggedTrees.fit(table, Y, None, rng, splitter="best", n_trees=4, known=known)
+    forest, held_out = BaggedTrees.fit(make_task(table, Y, n_trees=4, known=known), rng, "best")
     places = np.array([tree.apply(table.astype(np.float32)) for tree in forest.trees])
     bags, scores = bags_of(4, len(table)), forest.scores(table)
     for i, label in ((0, 0), (3, 4), (50, 7)):
@@ -217,7 +222,7 @@ def test_leaves_of_a_forest_count_rows_in_which_a_label_is_known(data, table, kn
 def test_a_tree_draws_no_more_rows_than_a_bag_has(data, table, monkeypatch):
     monkeypatch.setattr("labelance.ensemble._forest.BAG", 30)
     rng = np.random.default_rng(0)
-    forest, held_out = BaggedTrees.fit(table, data[1], None, rng, splitter="best", n_trees=6)
+    forest, held_out = BaggedTrees.fit(make_task(table, data[1], n_trees=6), rng, "best")
     assert max(tree.tree_.n_node_samples[0] for tree in forest.trees) <= 30
     assert held_out.shape == data[1].shape
 
@@ -227,7 +232,7 @@ def test_projected_labels_give_leaf_means_of_the_labels(monkeypatch):
     X, y = make_multilabel_imbalanced(150, random_state=1)
     table = Encoding.fit(X, NO_CATEGORIES)[1]
     forest, held_out = BaggedTrees.fit(
-        table, y.astype(float), None, np.random.default_rng(0), splitter="best", n_trees=30
+        make_task(table, y.astype(float), n_trees=30), np.random.default_rng(0), "best"
     )
     assert forest.trees[0].n_outputs_ == 16
     scores = forest.scores(table)
@@ -553,7 +558,7 @@ def test_a_penalty_is_judged_on_rows_from_everywhere(data, table, monkeypatch):
     monkeypatch.setattr(
         _Fit, "_off", lambda self, block, *rest: judged.append(block) or off(self, block, *rest)
     )
-    KernelRidge.fit(table, data[1], None, np.random.default_rng(0))
+    KernelRidge.fit(make_task(table, data[1]), np.random.default_rng(0))
     rows = np.unique(np.concatenate([one for one in judged if isinstance(one, np.ndarray)]))
     assert len(rows) <= 20
     assert np.ptp(np.diff(rows)) == 0
@@ -563,7 +568,7 @@ def test_a_penalty_is_judged_on_rows_from_everywhere(data, table, monkeypatch):
 def test_a_label_of_which_no_row_counts_does_not_stop_a_kernel(data, table, known):
     Y, known = np.where(known, data[1], 0), known.copy()
     Y[:, 0], known[:, 0] = 0, False
-    machine, left_out = KernelRidge.fit(table, Y, None, np.random.default_rng(0), known=known)
+    machine, left_out = KernelRidge.fit(make_task(table, Y, known=known), np.random.default_rng(0))
     assert np.isnan(machine.scores(table)[:, 0]).all()
     assert np.isfinite(left_out[:, 1:]).all()
 

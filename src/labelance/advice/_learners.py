@@ -34,9 +34,8 @@ from labelance._validation._column_groups import (
     make_vectorizer,
 )
 from labelance._validation._data import Data
-from labelance.ensemble._encoding import Tables
+from labelance.ensemble._encoding import Tables, Task, find_learned, make_tasks
 from labelance.ensemble._network import plan_rounds
-from labelance.ensemble._parts import Task, find_learned, make_tasks
 from labelance.ensemble._race import (
     Candidate,
     count_work,

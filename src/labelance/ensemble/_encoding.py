@@ -1,4 +1,4 @@
-"""Clean rows as one table of numbers for learners that know neither categories nor gaps."""
+"""What parts learn from: tables of numbers, without categories and gaps, and labels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from sklearn.preprocessing import OneHotEncoder, normalize
 from sklearn.utils.extmath import row_norms
 
 from labelance._arrays._cells import count_nonzero, divide_columns, join_columns, largest_sizes
-from labelance._arrays._containers import to_dense
+from labelance._arrays._containers import column_counts, to_dense
 from labelance._arrays._sparse import narrow_indices
+from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._column_groups import ColumnGroups
 from labelance._validation._data import Data
 from labelance._validation._features import Schema, validate_features, validate_like
+from labelance._validation._labels import known_cells, take_labels, take_unknown
 
 Floats = NDArray[np.float64]
 Table = Any  # a float64 array, or a csr_array
@@ -190,3 +192,60 @@ class Tables:
             encoding.transform(validate_like(block.native, schema, caller=_CALLER))
             for block, schema, encoding in zip(blocks, self.schemas, self.encodings)
         ]
+
+
+class Task(NamedTuple):
+    """What parts learn from: labels that some rows have and others lack."""
+
+    table: Table
+    Y: sp.csr_array
+    unknown: sp.csr_array | None
+    weight: Weights
+    n_trees: int = 1
+    n_jobs: int | None = None
+    weighted: bool = False  # cells of a sparse table say how much they tell, as TF-IDF does
+
+    @property
+    def known(self) -> NDArray[np.bool_] | None:
+        """A mask of known cells, None if all are."""
+        return known_cells(self.unknown)
+
+    @property
+    def present(self) -> Floats:
+        """Zeros and ones, as dense as the scores of parts are."""
+        return self.Y.toarray().astype(float)
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return int(self.Y.shape[1])
+
+    def take(self, rows: Any) -> Task:
+        """Return some of the rows."""
+        return self._replace(
+            table=self.table[rows],
+            Y=self.Y[rows],
+            unknown=take_unknown(self.unknown, rows),
+            weight=take_weights(self.weight, rows),
+        )
+
+
+def find_learned(data: Data) -> NDArray[np.intp]:
+    """Return the labels that some of the rows in which they are known have, and others lack."""
+    counts = column_counts(data.Y)
+    return np.flatnonzero((counts > 0) & (counts < data.labels.n_known))
+
+
+def make_tasks(
+    tables: list[EncodedTable],
+    data: Data,
+    labels: NDArray[np.intp],
+    weight: Weights = None,
+    *,
+    n_trees: int,
+    n_jobs: int | None = None,
+) -> list[Task]:
+    """Return what parts learn from, for every table."""
+    Y = take_labels(data.Y, labels)
+    unknown = None if data.unknown is None else take_labels(data.unknown, labels)
+    return [Task(one.rows, Y, unknown, weight, n_trees, n_jobs, one.weighted) for one in tables]

@@ -17,7 +17,7 @@ from labelance._progress import run_parallel
 from labelance._utils._compat import drop_node_values
 from labelance._utils._random import draw_seeds
 from labelance._validation._arguments import Weights
-from labelance.ensemble._encoding import Floats, Table
+from labelance.ensemble._encoding import Floats, Table, Task
 
 _MOST_OUTPUTS = 64  # labels that trees split by themselves; more are projected
 _PROJECTIONS = 16
@@ -48,31 +48,17 @@ class BaggedTrees:
     known: sp.csr_array | None = None  # those in which it is known; None: all
 
     @classmethod
-    def fit(
-        cls,
-        table: Table,
-        Y: Floats,
-        weight: Weights,
-        rng: np.random.Generator,
-        *,
-        splitter: str,
-        n_trees: int,
-        n_jobs: int | None = None,
-        known: NDArray[np.bool_] | None = None,
-    ) -> tuple[BaggedTrees, Floats]:
+    def fit(cls, task: Task, rng: np.random.Generator, splitter: str) -> tuple[BaggedTrees, Floats]:
         """Return the forest, and scores of its rows by the trees that left them out.
 
         A label that is unknown in a row counts, where trees split, as the share of its bag that
         has it; scores are means over rows in which it is known, NaN where the leaves have none.
         """
-        rows, spread = table.astype(np.float32), _spread(Y, known)
-        tasks = (
-            delayed(_grow)(rows, Y, known, spread, weight, seed, splitter)
-            for seed in draw_seeds(rng, n_trees)
-        )
-        grown = run_parallel(
-            Parallel, tasks, n_trees, "Growing trees", "trees", n_jobs=n_jobs, require="sharedmem"
-        )
+        Y, known, n_trees = task.present, task.known, task.n_trees
+        of_all = task.table.astype(np.float32), Y, known, _spread(Y, known), task.weight, splitter
+        options = {"n_jobs": task.n_jobs, "require": "sharedmem"}
+        trees_to_grow = (delayed(_grow)(*of_all, seed) for seed in draw_seeds(rng, n_trees))
+        grown = run_parallel(Parallel, trees_to_grow, n_trees, "Growing trees", "trees", **options)
         trees, leaves, bags = zip(*grown)
         sizes = [tree.tree_.node_count for tree in trees]
         start = np.concatenate([[0], np.cumsum(sizes)])
@@ -145,8 +131,8 @@ def _grow(
     known: Any,
     spread: Floats,
     weight: Weights,
-    seed: int,
     splitter: str,
+    seed: int,
 ) -> tuple[DecisionTreeRegressor, NDArray[np.int32], tuple[NDArray[np.int64], Floats]]:
     """Return a tree, the leaf of every row, and the rows of the tree's bag with their weights."""
     rng = np.random.default_rng(seed)

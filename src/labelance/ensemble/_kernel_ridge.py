@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from sklearn.utils import gen_batches
 from labelance._arrays._cells import inverse_frequencies, stored_cells
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._labels import labels_known_together
-from labelance.ensemble._encoding import Floats, Table
+from labelance.ensemble._encoding import Floats, Table, Task
 
 _MOST_LANDMARKS = 2500
 _PENALTIES = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
@@ -50,23 +50,15 @@ class KernelRidge:
     mean: Floats
 
     @classmethod
-    def fit(
-        cls,
-        table: Table,
-        Y: Floats,
-        weight: Weights,
-        rng: np.random.Generator,
-        *,
-        known: Any = None,
-        weighted: bool = False,
-    ) -> tuple[KernelRidge, Floats]:
+    def fit(cls, task: Task, rng: np.random.Generator) -> tuple[KernelRidge, Floats]:
         """Return the machine, and leave-one-out scores of its rows.
 
         The score of an unknown cell is the machine's, which learned nothing from it. Columns of
-        a sparse table count by their rarity, unless the cells are ``weighted`` already.
+        a sparse table count by their rarity, unless its cells are weighted already.
         """
+        table, Y, weight, known = task.table, task.present, task.weight, task.known
         (n, q), groups = Y.shape, _groups(known, weight)
-        rarity = None if weighted else inverse_frequencies(table)
+        rarity = None if task.weighted else inverse_frequencies(table)
         rows = _prepare(table, rarity)
         # Rows of sparse tables have length 1, so that squared distances are at most about 2.
         gamma = 1 / table.shape[1] if stored_cells(table) is None else 1.0
@@ -74,15 +66,15 @@ class KernelRidge:
         if n > most:
             chosen = np.sort(rng.choice(n, most, replace=False))
         kernel = _Kernel(rows, rows[chosen], gamma)
-        basis = _Basis.of(_kernel(kernel.landmarks, kernel.landmarks, gamma))
+        values, vectors = _eigenvectors(_kernel(kernel.landmarks, kernel.landmarks, gamma))
         fits = []
         for here, labels in groups:
             numbers, own = np.arange(n)[here], Y[:, labels][here]
             part = take_weights(weight, here)
             if part is None and known is None and len(chosen) == n:
-                fits.append(_Fit.of_landmarks(basis, own))
+                fits.append(_Fit.of_landmarks(values, vectors, own))
             else:
-                fits.append(_Fit.of_rows(basis, kernel, own, numbers, part))
+                fits.append(_Fit.of_rows(vectors / np.sqrt(values), kernel, own, numbers, part))
         # One penalty for all labels, by the squared leave-one-out error in units of variance.
         errors = np.sum([one.errors(_PENALTIES) for one in fits], axis=0)
         penalty = _PENALTIES[int(np.argmin(errors))]
@@ -147,17 +139,11 @@ class _Kernel:
         return _kernel(self.rows[numbers], self.landmarks, self.gamma)
 
 
-class _Basis(NamedTuple):
-    """Eigenvectors of the kernel of landmarks, without those that are rounding."""
-
-    values: Floats
-    vectors: Floats
-
-    @classmethod
-    def of(cls, K: Floats) -> _Basis:
-        values, vectors = eigh(K)
-        kept = values > _RANK * values[-1]
-        return cls(values[kept], vectors[:, kept])
+def _eigenvectors(K: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors of a kernel, without those that are rounding."""
+    values, vectors = eigh(K)
+    kept = values > _RANK * values[-1]
+    return values[kept], vectors[:, kept]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,31 +162,23 @@ class _Fit:
     features: Callable[[Any], Floats]  # of a block of rows
 
     @classmethod
-    def of_landmarks(cls, basis: _Basis, Y: Floats) -> _Fit:
+    def of_landmarks(cls, values: Floats, vectors: Floats, Y: Floats) -> _Fit:
         """Return the fit to rows that are all landmarks, whose features are orthogonal already."""
-        features = basis.vectors * np.sqrt(basis.values)
-        mean, w = Y.mean(axis=0), np.ones(len(Y))
-        return cls(
-            basis.vectors / np.sqrt(basis.values),
-            basis.values,
-            features.T @ (Y - mean),
-            mean,
-            Y - mean,
-            w,
-            features.__getitem__,
-        )
+        features, mean, w = vectors * np.sqrt(values), Y.mean(axis=0), np.ones(len(Y))
+        Y = Y - mean
+        to_features = vectors / np.sqrt(values)
+        return cls(to_features, values, features.T @ Y, mean, Y, w, features.__getitem__)
 
     @classmethod
     def of_rows(
-        cls, basis: _Basis, kernel: _Kernel, Y: Floats, numbers: NDArray[Any], weight: Weights
+        cls, to_features: Floats, kernel: _Kernel, Y: Floats, numbers: NDArray[Any], weight: Weights
     ) -> _Fit:
         """Return the fit to rows by landmarks."""
-        to_features = basis.vectors / np.sqrt(basis.values)
         w = np.ones(len(Y)) if weight is None else weight
         mean = np.average(Y, axis=0, weights=w)
         Y = Y - mean
-        products = np.zeros((len(to_features),) * 2)
-        along = np.zeros((len(products), Y.shape[1]))
+        m = len(to_features)
+        products, along = np.zeros((m, m)), np.zeros((m, Y.shape[1]))
         for block in gen_batches(len(Y), _BLOCK):
             K = kernel.take(numbers[block])
             products += K.T @ (K if weight is None else K * w[block, None])
@@ -208,15 +186,11 @@ class _Fit:
         along = to_features.T @ along
         squares, turn = eigh(to_features.T @ products @ to_features)
         to_features = to_features @ turn
-        return cls(
-            to_features,
-            np.maximum(squares, 0),
-            turn.T @ along,
-            mean,
-            Y,
-            w,
-            lambda block: kernel.take(numbers[block]) @ to_features,
-        )
+
+        def features(block: Any) -> Floats:
+            return kernel.take(numbers[block]) @ to_features
+
+        return cls(to_features, np.maximum(squares, 0), turn.T @ along, mean, Y, w, features)
 
     def coef(self, penalty: float) -> Floats:
         """Return the coefficients of the landmarks."""

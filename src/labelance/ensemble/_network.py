@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.utils import gen_batches
 
-from labelance._validation._arguments import Weights
-from labelance.ensemble._encoding import Floats
+from labelance.ensemble._encoding import Floats, Task
 
 _HIDDEN, _DROPOUT, _INPUT_DROPOUT = 512, 0.5, 0.2
 _RATE, _FADE, _FADE_SQUARES = 1e-3, 0.9, 0.999  # of Adam
@@ -38,9 +37,7 @@ class Network:
     output_bias: Layer
 
     @classmethod
-    def fit(
-        cls, table: Floats, Y: Floats, weight: Weights, rng: np.random.Generator, known: Any = None
-    ) -> Network:
+    def fit(cls, task: Task, rng: np.random.Generator) -> Network:
         """Learn by Adam, with a rate that falls to 0 by a cosine, and with dropout:
         in each step half of the units and a fifth of the columns are 0.
 
@@ -54,9 +51,12 @@ class Network:
         overfitting. JMLR 15.
         D. P. Kingma, J. Ba (2015): Adam: a method for stochastic optimization. ICLR.
         """
+        table, weight = task.table, task.weight
         kind = np.dtype(np.float64 if table.size <= _MOST_DOUBLE else np.float32)
-        Y = Y.astype(kind)
-        n, counted = len(Y), _cell_weights(Y.shape, weight, known)
+        Y, n = task.present.astype(kind), len(table)
+        counted = np.ones(Y.shape) if task.known is None else task.known.astype(float)
+        if weight is not None:
+            counted *= weight[:, None]
         layers = _start(table.shape[1], Y, counted, rng)
         if weight is not None:
             counted /= weight.mean()
@@ -89,12 +89,6 @@ def plan_rounds(n: int) -> tuple[int, int]:
     steps = -(-n // batch)  # of a round
     rounds = max(-(-_STEPS // steps), _FEWEST_ROUNDS)
     return batch, max(min(rounds, -(-_MOST_STEPS // steps)), 1)
-
-
-def _cell_weights(shape: tuple[int, int], weight: Weights, known: Any) -> Layer:
-    """Return what each cell counts."""
-    counted = np.ones(shape) if known is None else known.astype(float)
-    return counted if weight is None else counted * weight[:, None]
 
 
 def _start(d: int, Y: Floats, counted: Layer, rng: np.random.Generator) -> list[Layer]:

@@ -12,30 +12,23 @@ from math import log2, sqrt
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from labelance._arrays._cells import stored_cells
-from labelance._arrays._containers import column_counts
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._data import Data
 from labelance._validation._labels import (
     cell_weights,
-    known_cells,
     labels_known_together,
-    take_labels,
-    take_unknown,
     weights_of,
 )
 from labelance.decisions._calibration import fit_curves
 from labelance.decisions._held_out import CV_FOLDS
-from labelance.ensemble._encoding import EncodedTable, Floats, Table
+from labelance.ensemble._encoding import Floats, Table, Task
 from labelance.ensemble._forest import BAG, BaggedTrees
 from labelance.ensemble._kernel_ridge import KernelRidge, n_landmarks
 from labelance.ensemble._logistic import center_and_width, fit_logistic_regressions, label_groups
@@ -60,63 +53,6 @@ class FittedPart(NamedTuple):
 
     model: Model
     held_out: Floats
-
-
-class Task(NamedTuple):
-    """What parts learn from: labels that some rows have and others lack."""
-
-    table: Table
-    Y: sp.csr_array
-    unknown: sp.csr_array | None
-    weight: Weights
-    n_trees: int
-    n_jobs: int | None
-    weighted: bool = False  # cells of a sparse table say how much they tell, as TF-IDF does
-
-    @property
-    def known(self) -> NDArray[np.bool_] | None:
-        """A mask of known cells, None if all are."""
-        return known_cells(self.unknown)
-
-    @property
-    def present(self) -> Floats:
-        """Zeros and ones, as dense as the scores of parts are."""
-        return self.Y.toarray().astype(float)
-
-    @property
-    def n_labels(self) -> int:
-        """The number of labels."""
-        return int(self.Y.shape[1])
-
-    def take(self, rows: Any) -> Task:
-        """Return some of the rows."""
-        return self._replace(
-            table=self.table[rows],
-            Y=self.Y[rows],
-            unknown=take_unknown(self.unknown, rows),
-            weight=take_weights(self.weight, rows),
-        )
-
-
-def find_learned(data: Data) -> NDArray[np.intp]:
-    """Return the labels that some of the rows in which they are known have, and others lack."""
-    counts = column_counts(data.Y)
-    return np.flatnonzero((counts > 0) & (counts < data.labels.n_known))
-
-
-def make_tasks(
-    tables: list[EncodedTable],
-    data: Data,
-    labels: NDArray[np.intp],
-    weight: Weights = None,
-    *,
-    n_trees: int,
-    n_jobs: int | None = None,
-) -> list[Task]:
-    """Return what parts learn from, for every table."""
-    Y = take_labels(data.Y, labels)
-    unknown = None if data.unknown is None else take_labels(data.unknown, labels)
-    return [Task(one.rows, Y, unknown, weight, n_trees, n_jobs, one.weighted) for one in tables]
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,8 +383,7 @@ class Kernel(Part):
         return self.fit_held_out(task, rng).model
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
-        options = {"known": task.known, "weighted": task.weighted}
-        return FittedPart(*KernelRidge.fit(task.table, task.present, task.weight, rng, **options))
+        return FittedPart(*KernelRidge.fit(task, rng))
 
 
 class Perceptron(Part):
@@ -468,7 +403,7 @@ class Perceptron(Part):
         return 3 * rounds * n * (4e-8 * columns + 1.2e-5) + 0.5 * columns / 400
 
     def fit_once(self, task: Task, rng: np.random.Generator) -> Model:
-        return Network.fit(task.table, task.present, task.weight, rng, known=task.known)
+        return Network.fit(task, rng)
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
         with threadpool_limits(1, user_api="blas"):  # folds share the cores
@@ -500,12 +435,7 @@ class Trees(Part):
         return self.fit_held_out(task, rng).model
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
-        options = {"n_trees": task.n_trees, "n_jobs": task.n_jobs, "known": task.known}
-        return FittedPart(
-            *BaggedTrees.fit(
-                task.table, task.present, task.weight, rng, splitter=self.splitter, **options
-            )
-        )
+        return FittedPart(*BaggedTrees.fit(task, rng, self.splitter))
 
 
 PARTS: tuple[Part, ...] = (

@@ -17,8 +17,8 @@ from scipy.optimize import minimize
 
 from labelance._arrays._containers import column_counts
 from labelance._progress import loop
-from labelance.ensemble._encoding import Floats
-from labelance.ensemble._parts import PARTS, Part, Task
+from labelance.ensemble._encoding import Floats, Task
+from labelance.ensemble._parts import PARTS, Part
 
 LEARNS = "learns from all rows"
 

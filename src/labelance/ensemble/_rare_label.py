@@ -17,8 +17,8 @@ from labelance._validation._arguments import Weights
 from labelance._validation._data import Data
 from labelance.decisions._objectives import Objective, check_no_impossible_objective
 from labelance.decisions._search import SHRINKING, TUNING, ScoredRows, Shrinkage, explain_thresholds
-from labelance.ensemble._encoding import Tables
-from labelance.ensemble._parts import Model, Task, find_learned, make_tasks
+from labelance.ensemble._encoding import Tables, Task, find_learned, make_tasks
+from labelance.ensemble._parts import Model
 from labelance.ensemble._race import (
     LEARNS,
     RaceResult,
