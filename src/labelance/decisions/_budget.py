@@ -17,6 +17,7 @@ from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights, check_choice, check_positive, is_integer
 from labelance._validation._data import Data
+from labelance._validation._labels import count_known
 from labelance._validation._predictions import (
     open_probabilities,
     validate_probabilities,
@@ -35,6 +36,13 @@ Utility = Literal[
 Floats = NDArray[np.float64]
 _CODES = {name: code for code, name in enumerate(get_args(Utility))}
 _LINEAR = ("macro_recall", "balanced_accuracy", "precision")
+_BUDGETS: dict[str, list[Any]] = {  # parameters of BudgetClassifier
+    "per_row": [Interval(Integral, 1, None, closed="left"), None],
+    "exactly": ["boolean"],
+    "per_label": [Interval(Integral, 0, None, closed="left"), "array-like", None],
+    "total": [Interval(Integral, 0, None, closed="left"), None],
+    "utility": [StrOptions({*_CODES})],
+}
 _RISE = 1e-6  # of the value: a pass or a rule that gains less is the last
 _NO_LIMIT = 2**62  # more cells than any batch has
 _FEW = 5  # expected positives: below, the value of expected counts is not the expected value
@@ -184,9 +192,9 @@ class BudgetRule:
         else:
             rng = as_generator(random_state)
             rule = rng.choice(len(self.weights), size=cells.shape[0], p=self.weights)
-        chosen = _apply_rule(
-            cells, self.slopes, self.offsets, rule, self.per_row, exactly=self.exactly
-        )
+        of_cell, labels = np.repeat(rule, np.diff(cells.indptr)), cells.indices
+        gains = self.slopes[of_cell, labels] * cells.data + self.offsets[of_cell, labels]
+        chosen = _take_gains(cells, gains, self.per_row, self.exactly)
         return _to_decisions(cells, chosen)
 
 
@@ -538,37 +546,28 @@ class _RuleCounts:
     """Count what linear rules find on labelled rows."""
 
     def __init__(self, Y: sp.csr_array, cells: sp.csr_array, unknown: sp.csr_array | None) -> None:
-        n, q = Y.shape
+        n, self.q = Y.shape
         rows = np.repeat(np.arange(n), np.diff(cells.indptr))
-        self.cells, self.q = cells, q
-        self.is_positive = take_cells(Y, rows, cells.indices) > 0
+        self.cells, self.is_positive = cells, take_cells(Y, rows, cells.indices) > 0
+        self.positive, self.n_known = column_counts(Y), count_known(Y, unknown)
         self.is_known = np.ones(cells.nnz, dtype=bool)
-        self.positive, self.n_known = column_counts(Y), np.full(q, n)
         if unknown is not None:
             self.is_known = take_cells(unknown, rows, cells.indices) == 0
-            self.n_known = n - column_counts(unknown)
 
     def of_rule(self, slope: Floats, offset: Floats, k: int | None, exactly: bool) -> Floats:
         """Return true positives and predicted rows of every label."""
-        zeros = np.zeros(self.cells.shape[0], dtype=np.int64)
-        chosen = _apply_rule(self.cells, slope[None], offset[None], zeros, k, exactly=exactly)
-        tp = np.bincount(self.cells.indices[chosen & self.is_positive], minlength=self.q)
-        pred = np.bincount(self.cells.indices[chosen & self.is_known], minlength=self.q)
+        labels = self.cells.indices
+        gains = slope[labels] * self.cells.data + offset[labels]
+        chosen = _take_gains(self.cells, gains, k, exactly)
+        tp = np.bincount(labels[chosen & self.is_positive], minlength=self.q)
+        pred = np.bincount(labels[chosen & self.is_known], minlength=self.q)
         return np.array([tp, pred], dtype=float)
 
 
-def _apply_rule(
-    cells: sp.csr_array,
-    slopes: Floats,
-    offsets: Floats,
-    rule: NDArray[np.int64],
-    k: int | None,
-    *,
-    exactly: bool,
+def _take_gains(
+    cells: sp.csr_array, gains: Floats, k: int | None, exactly: bool
 ) -> NDArray[np.bool_]:
-    """Return the cells that the rule of each row takes."""
-    of_cell = np.repeat(rule, np.diff(cells.indptr))
-    gains = slopes[of_cell, cells.indices] * cells.data + offsets[of_cell, cells.indices]
+    """Return the cells of each row with the largest gains: k of them, or all above 0."""
     if k is None:
         return gains > 0
     return take_top(gains, cells.indptr.astype(np.int64), k, exactly)
@@ -627,10 +626,7 @@ def _log_missed(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, An
     sure = chosen & (cells.data >= 1)
     rest = chosen & ~sure
     logs = np.log1p(-cells.data[rest])
-    return (
-        _sums(cells.indices[rest], logs, q),
-        np.bincount(cells.indices[sure], minlength=q),
-    )
+    return _sums(cells.indices[rest], logs, q), np.bincount(cells.indices[sure], minlength=q)
 
 
 def _sums(labels: Any, values: Floats, q: int) -> Floats:
@@ -747,12 +743,8 @@ class BudgetClassifier(ScoringClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
-        "per_row": [Interval(Integral, 1, None, closed="left"), None],
-        "exactly": ["boolean"],
-        "per_label": [Interval(Integral, 0, None, closed="left"), "array-like", None],
-        "total": [Interval(Integral, 0, None, closed="left"), None],
-        "utility": [StrOptions(set(get_args(Utility)))],
         "random_state": ["random_state", np.random.Generator],
+        **_BUDGETS,
     }
 
     def __init__(
@@ -783,16 +775,8 @@ class BudgetClassifier(ScoringClassifier):
         self._fit_estimator(data, self._weights_of_estimator(weight))
 
     def _decide(self, proba: np.ndarray) -> np.ndarray:
-        found = decide_within_budget(
-            proba,
-            per_row=self.per_row,
-            exactly=self.exactly,
-            per_label=self.per_label,
-            total=self.total,
-            utility=self.utility,
-            random_state=self._seed,
-        )
-        return found.y.toarray()
+        budgets = {name: getattr(self, name) for name in _BUDGETS}
+        return decide_within_budget(proba, random_state=self._seed, **budgets).y.toarray()
 
     def _predict(self, clean: Any, X: Any) -> np.ndarray:
         # Some learners smooth the scores of labels that no row had, which would decide for them.

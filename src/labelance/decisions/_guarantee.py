@@ -19,7 +19,7 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import take_rows
 from labelance._utils._compat import HasMethods, Interval, StrOptions
-from labelance._utils._messages import warn_user
+from labelance._utils._messages import show_names, warn_user
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import (
     Weights,
@@ -250,7 +250,7 @@ def find_recall_thresholds(
     n_positive = column_counts(Y)
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
-        raise _too_few_positives(Y, needed, groups, names, recall, confidence)
+        raise _too_few_positives(n_positive, needed, names, recall, confidence)
     ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
     thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
@@ -626,32 +626,20 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
 
 
 def _too_few_positives(
-    Y: sp.csr_array,
+    n_positive: NDArray[np.int64],
     needed: int,
-    groups: Any,
     names: tuple[Any, ...] | None,
     recall: float,
     confidence: float | None,
 ) -> InputError:
-    n_positive = column_counts(Y)
     rare = np.flatnonzero(n_positive < needed)
-    # Pooled labels need as many rows together, and hold in expectation only.
-    poolable = confidence is None and all(
-        np.count_nonzero(np.diff(Y[:, rare[groups[rare] == group]].indptr)) >= needed
-        for group in np.unique(groups[rare])
-    )
-    choices = ["always", "never"] + ["pool"] * poolable
     rare = rare[np.argsort(n_positive[rare], kind="stable")]
-    shown = ", ".join(f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})"
-                      for j in rare[:5])  # fmt: skip
-    more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
+    shown = [f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})" for j in rare]
     sure = "" if confidence is None else f" with confidence {confidence:g}"
     return InputError(
         f"A recall of {recall:g}{sure} needs {needed} positives of every label",
-        f"{len(rare)} of {len(n_positive)} labels have fewer: {shown}{more}",
-        f"Pass more rows, lower {arg('recall')}"
-        f"{'' if confidence is None else ' or ' + arg('confidence')}, or choose "
-        f"{arg('too_few')} from {choices}",
+        f"{len(rare)} of {len(n_positive)} labels have fewer: {show_names(shown, 5)}",
+        f"Pass more rows, lower {arg('recall')}, or choose another {arg('too_few')}",
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
-from labelance._arrays._containers import column_counts
 from labelance._utils._compat import HasMethods, Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import check_n_jobs
@@ -486,8 +485,13 @@ def search_thresholds(
     if search == "grid" and not callable(objective):  # 0 is nothing special to a function
         hopeless = value <= 0
         own[hopeless] = shrunk[hopeless] = 0.0 if variant == "mulan" else 0.5
-        if variant == "paper":
-            _warn_of_hopeless(np.flatnonzero(hopeless), names, len(hopeless))
+        if variant == "paper" and hopeless.any():
+            which = name_columns(np.flatnonzero(hopeless), names, LABEL)
+            warn_user(
+                f"No threshold finds a true positive of {hopeless.sum()} of {len(hopeless)} "
+                f"labels: {which}. They keep 0.5.",
+                UndefinedLabelWarning,
+            )
     if target == "pooled" and strength > 0:
         pooled = pooled_threshold(data, own, objective)
         shrunk = shrink_thresholds(own, pooled, data.n_positive(), strength)
@@ -543,15 +547,6 @@ def _shrink_count(cuts: Cuts, own: float, strength: float) -> float:
     count = max(float(cuts.at(own).chosen), 0.5)
     target = math.exp(weight * math.log(count) + (1 - weight) * math.log(max(n_positive, 0.5)))
     return cuts.nearest(target)
-
-
-def _warn_of_hopeless(labels: np.ndarray, names: tuple[Any, ...] | None, n_labels: int) -> None:
-    if len(labels):
-        warn_user(
-            f"No threshold finds a true positive of {len(labels)} of {n_labels} labels: "
-            f"{name_columns(labels, names, LABEL)}. They keep 0.5.",
-            UndefinedLabelWarning,
-        )
 
 
 def _micromacro(data: ScoredRows) -> np.ndarray:
@@ -612,39 +607,6 @@ def shrink_thresholds(
     return np.where(np.isfinite(thresholds), shrunk, thresholds)
 
 
-def threshold_spread(
-    Y: sp.csr_array,
-    scores: np.ndarray,
-    folds: np.ndarray | None = None,
-    *,
-    unknown: sp.csr_array | None = None,
-    weight: Weights = None,
-    **options: Any,
-) -> np.ndarray:
-    """Return the standard deviation of the thresholds found on each fold alone.
-
-    Without ``folds``, they are stratified; always the same for the same labels.
-    """
-    n_labels = Y.shape[1]
-    if Y.shape[0] < CV_FOLDS:
-        return np.full(n_labels, np.nan)
-    if folds is None:
-        folds = assign_folds(strata(Y, unknown), CV_FOLDS, random_state=0)
-    found = np.full((CV_FOLDS, n_labels), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedLabelWarning)
-        for fold in range(CV_FOLDS):
-            rows = np.flatnonzero(folds == fold)
-            part = take_unknown(unknown, rows), take_weights(weight, rows)
-            own = search_thresholds(ScoredRows.of(Y[rows], scores[rows], *part), **options).own
-            seen = np.isfinite(own) & (column_counts(Y[rows]) > 0)
-            found[fold, seen] = own[seen]
-    enough = np.isfinite(found).sum(axis=0) > 1
-    spread = np.full(n_labels, np.nan)
-    spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
-    return spread
-
-
 # --- the thresholds of a classifier ---------------------------------------------------------------
 
 
@@ -681,16 +643,49 @@ def tune_thresholds(
     if model.objective is None:
         return np.full(n_labels, 0.5), np.zeros(n_labels)
     known = training_scores(model, data) if source == "train" else score()
-    Y, scores, unknown = data.Y[known.rows], known.scores, take_unknown(data.unknown, known.rows)
-    part = take_weights(weight, known.rows)
     rule: dict[str, Any] = {
         "objective": model.objective,
         "search": model.threshold_search,
         "variant": model.variant,
     }
     shrinking = {"shrinkage": model.shrinkage, "shrink_to": model.shrink_to}
-    rows, names = ScoredRows.of(Y, scores, unknown, part), data.labels.names
+    rows, names = _scored_rows(known, data, weight), data.labels.names
     found = search_thresholds(rows, names=names, **shrinking, **rule).shrunk
     if source == "train":
         return found, np.full(n_labels, np.nan)
-    return found, threshold_spread(Y, scores, known.folds, unknown=unknown, weight=part, **rule)
+    return found, _threshold_spread(known, data, weight, rule)
+
+
+def _scored_rows(
+    known: HeldOutScores, data: Data, weight: Weights, which: Any = slice(None)
+) -> ScoredRows:
+    """Return scores with the labels of their rows, or some of them."""
+    rows = known.rows[which]
+    unknown = take_unknown(data.unknown, rows)
+    return ScoredRows.of(data.Y[rows], known.scores[which], unknown, take_weights(weight, rows))
+
+
+def _threshold_spread(
+    known: HeldOutScores, data: Data, weight: Weights, rule: dict[str, Any]
+) -> np.ndarray:
+    """Return the standard deviation of the thresholds found on each fold alone.
+
+    Scores without folds get stratified ones; always the same for the same labels.
+    """
+    spread, folds = np.full(data.Y.shape[1], np.nan), known.folds
+    if len(known.rows) < CV_FOLDS:
+        return spread
+    if folds is None:
+        labels = strata(data.Y[known.rows], take_unknown(data.unknown, known.rows))
+        folds = assign_folds(labels, CV_FOLDS, random_state=0)
+    found = np.full((CV_FOLDS, len(spread)), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedLabelWarning)
+        for fold in range(CV_FOLDS):
+            rows = _scored_rows(known, data, weight, folds == fold)
+            own = search_thresholds(rows, **rule).own
+            seen = np.isfinite(own) & (rows.n_positive() > 0)
+            found[fold, seen] = own[seen]
+    enough = np.isfinite(found).sum(axis=0) > 1
+    spread[enough] = np.nanstd(found[:, enough], axis=0, ddof=1)
+    return spread
