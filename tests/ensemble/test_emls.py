@@ -458,7 +458,7 @@ def test_a_warm_start_adds_members(monkeypatch, data):
 
 def test_a_warm_start_has_no_rows_out_of_bag(data):
     model = EMLS(TREE, bootstrap=True, tune_on="oob", warm_start=True)
-    with pytest.raises(InputError, match="warm_start=False"):
+    with pytest.raises(InputError, match="With warm_start=True"):
         model.fit(*data)
 
 

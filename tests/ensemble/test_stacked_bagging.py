@@ -30,7 +30,7 @@ from labelance.decisions._search import (
 )
 from labelance.ensemble import EMLS, MLSOLBagging, StackedBagging, draw_training_sets
 from labelance.ensemble._logistic import fit_logistic_regressions
-from labelance.ensemble._stacked_bagging import SecondLevel, second_level_weights
+from labelance.ensemble._stacked_bagging import LevelRows, SecondLevel, second_level_weights
 from labelance.exceptions import InputError
 from labelance.learners import BinaryRelevance, MLkNN
 from labelance.metrics import label_scores, macro_auc_roc
@@ -289,7 +289,8 @@ def test_the_second_level_learns_from_known_cells(weighted):
     for j in range(4):
         m = min((truth & known)[:, j].sum(), (~truth & known)[:, j].sum())
         assert weights[j] == m / (m + 5) / 2
-    found = SecondLevel.fit(Y, scores, weights, 0.1, w if weighted else None, unknown)
+    rows = LevelRows(Y, scores, weights, 0.1, w if weighted else None, unknown)
+    found = SecondLevel.fit(rows)
     level = np.clip((scores - found.center) / found.width, -3, 3)
     rows = [np.repeat(np.flatnonzero(known[:, j]), w[known[:, j]].astype(int)) for j in range(4)]
     share = [truth[rows[j], j].mean() for j in range(4)]

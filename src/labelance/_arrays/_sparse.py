@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix, issparse
 from labelance.exceptions import InputError
 
 
-def check_structure(matrix: Any, role: str) -> None:
-    """Raise unless the index arrays of a two-dimensional sparse matrix fit its shape.
+def check_structure(matrix: Any, role: str) -> bool:
+    """Say whether a table is sparse; raise unless its index arrays fit its shape then.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def check_structure(matrix: Any, role: str) -> None:
         What messages call it.
     """
     if not issparse(matrix):
-        return
+        return False
     if matrix.format in ("csr", "csc"):
         shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
         check_compressed(matrix.indptr, matrix.indices, len(matrix.data), shape, role)
@@ -38,6 +38,7 @@ def check_structure(matrix: Any, role: str) -> None:
         _require(fit, role, "Its diagonals have no offsets")
     else:
         _check_coordinates(_to_coordinates(matrix, role), role)
+    return True
 
 
 def check_compressed(

@@ -246,22 +246,20 @@ class MultiLabelDataset:
 
 def _clean_features(X: Any) -> NDArray[np.float64] | csr_array:
     """Return X as a C-contiguous double array, or a sorted CSR without stored zeros."""
-    if not issparse(X):
+    if not check_structure(X, "X"):
         dense = np.ascontiguousarray(X, dtype=np.float64)
         if dense.ndim != 2:
             raise InputError(
                 "values must have two dimensions", f"It has {dense.ndim}", "Reshape it"
             )
         return dense
-    check_structure(X, "X")
     sparse = csr_array(X, dtype=np.float64)
     return _canonical(sparse, shared=sparse is X or np.shares_memory(sparse.data, X.data))
 
 
 def _clean_labels(Y: Any) -> csr_array:
     """Return Y as a CSR of sorted ones, and of stored NaN where a label is unknown."""
-    check_structure(Y, "Y")
-    sparse = csr_array(Y if issparse(Y) else np.atleast_2d(np.asarray(Y)))
+    sparse = csr_array(Y if check_structure(Y, "Y") else np.atleast_2d(np.asarray(Y)))
     unknown = np.isnan(sparse.data) if sparse.dtype.kind == "f" else np.zeros(1, dtype=bool)
     if not (np.isin(sparse.data, (0, 1)) | unknown).all():
         raise LabelFormatError("Y must be a table of zeros and ones", "It has other values")

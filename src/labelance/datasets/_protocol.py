@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array
 
 from labelance._arrays._labels import part_unknown
 from labelance._arrays._sparse import check_structure
@@ -112,8 +112,7 @@ def keep_frequent_features(
     >>> kept
     array([2, 3])
     """
-    check_structure(X, "X")
-    sparse = issparse(X)
+    sparse = check_structure(X, "X")
     X = X if sparse else np.asarray(X)
     n_features = X.shape[1]
     # The rounding keeps 0.29 * 100 from becoming 28.
@@ -160,8 +159,7 @@ def drop_rare_labels(y: Any, min_count: int = 2) -> tuple[Any, Columns]:
     >>> kept
     array([0, 2])
     """
-    check_structure(y, "y")
-    Y = y if issparse(y) else np.asarray(y)
+    Y = y if check_structure(y, "y") else np.asarray(y)
     present = part_unknown(Y)[0] != 0
     kept = np.flatnonzero(np.asarray(present.sum(axis=0)).ravel() >= min_count)
     return Y[:, kept], kept

@@ -22,12 +22,7 @@ from labelance.decisions._guarantee import (
     limit_alarms,
     positives_needed,
 )
-from labelance.decisions._objectives import (
-    CostMatrix,
-    FBeta,
-    PrecisionAtRecall,
-    RecallAtPrecision,
-)
+from labelance.decisions._objectives import CostMatrix, FBeta, PrecisionAtRecall, RecallAtPrecision
 from labelance.decisions._search import find_thresholds
 from labelance.decisions._table import Thresholds
 from labelance.decisions._thresholds import LabelThresholds

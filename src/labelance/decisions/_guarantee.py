@@ -395,12 +395,7 @@ def guarantee_precision(
 
 
 def limit_alarms(
-    y_score: Any,
-    *,
-    n_alarms: int,
-    n_rows: int,
-    confidence: float = 0.9,
-    simultaneous: bool = False,
+    y_score: Any, *, n_alarms: int, n_rows: int, confidence: float = 0.9, simultaneous: bool = False
 ) -> NDArray[np.float64]:
     """Find the smallest threshold of every label that limits the alarms of a stream.
 
@@ -775,11 +770,7 @@ class RecallGuarantee(ScoringClassifier):
         return self._find(data, rest, self._scores_of(data, rest), reference)
 
     def _estimate(
-        self,
-        source: Literal["oob", "cv"],
-        data: Data,
-        weight: Weights,
-        rng: np.random.Generator,
+        self, source: Literal["oob", "cv"], data: Data, weight: Weights, rng: np.random.Generator
     ) -> Guarantees:
         """Fit on all rows, and find thresholds on scores of models that left rows out."""
         choose_source(source, self.estimator)

@@ -259,16 +259,12 @@ def _check_rule(objective: Rule) -> None:
     counts = np.ones(2)
     try:
         shape = np.shape(objective(counts, counts, counts, counts))
+        found = f"{objective!r} returned the shape {shape} for counts of {counts.shape}"
     except TypeError as error:  # such as a class instead of one of its objects
-        raise _no_rule(f"{objective!r} raised: {error}") from error
+        shape, found = None, f"{objective!r} raised: {error}"
     if shape != counts.shape:
-        raise _no_rule(f"{objective!r} returned the shape {shape} for counts of {counts.shape}")
-
-
-def _no_rule(found: str) -> InputError:
-    return InputError(
-        "An objective must be a function (tp, fp, fn, tn) -> value of arrays",
-        found,
-        "Compute with the arrays as they are, as in lambda tp, fp, fn, tn: tp - fp; or pass for "
-        "example PrecisionAtRecall(0.9)",
-    )
+        raise InputError(
+            "An objective must be a function (tp, fp, fn, tn) -> value of arrays",
+            found,
+            "Compute with the arrays as they are, as in lambda tp, fp, fn, tn: tp - fp",
+        )

@@ -15,11 +15,7 @@ from joblib import Parallel, delayed
 from labelance._utils._compat import HasMethods, Interval, StrOptions, validate_params
 from labelance._utils._messages import warn_user
 from labelance._utils._threads import check_n_jobs
-from labelance._validation._arguments import (
-    Weights,
-    take_weights,
-    validate_weights,
-)
+from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._categorical import name_columns
 from labelance._validation._data import Data
 from labelance._validation._labels import take_unknown
@@ -620,11 +616,7 @@ def check_tunable(model: Any, source: ScoreSource, data: Data) -> None:
 
 
 def tune_thresholds(
-    model: Any,
-    source: ScoreSource,
-    data: Data,
-    weight: Weights,
-    score: Callable[[], HeldOutScores],
+    model: Any, source: ScoreSource, data: Data, weight: Weights, score: Callable[[], HeldOutScores]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the threshold of every label, and how much it varies over folds.
 

@@ -243,23 +243,19 @@ class EMLS(SampledEnsemble):
         # What a foreign sampler leaves out shows only after its draws.
         deletes = traits.deletes if traits else sampler is not None
         if self.warm_start:
-            found, cure = (
-                "With warm_start=True, those of earlier members are not kept",
-                "warm_start=False",
-            )
+            found = "With warm_start=True, the rows that earlier members left out are not kept"
         elif training_sets is not None:  # which say what they leave out
             return
         elif self.bootstrap == "originals":
             found = 'With bootstrap="originals", new rows are also made from rows outside its bag'
-            cure = "bootstrap=True"
         elif not (self.bootstrap or deletes):
-            found, cure = f"bootstrap is False and {sampler} keeps all rows", "bootstrap=True"
+            found = f"bootstrap is False and {sampler} keeps all rows"
         else:
             return
         raise InputError(
             'tune_on="oob" needs rows that a member has not seen',
             found,
-            f'Set {cure}, or use tune_on="cv"',
+            'Set bootstrap=True without warm_start, or tune_on="cv"',
         )
 
 

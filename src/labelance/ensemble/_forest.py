@@ -126,13 +126,7 @@ def _spread(Y: Floats, known: Any) -> Floats:
 
 
 def _grow(
-    rows: Any,
-    Y: Floats,
-    known: Any,
-    spread: Floats,
-    weight: Weights,
-    splitter: str,
-    seed: int,
+    rows: Any, Y: Floats, known: Any, spread: Floats, weight: Weights, splitter: str, seed: int
 ) -> tuple[DecisionTreeRegressor, NDArray[np.int32], tuple[NDArray[np.int64], Floats]]:
     """Return a tree, the leaf of every row, and the rows of the tree's bag with their weights."""
     rng = np.random.default_rng(seed)

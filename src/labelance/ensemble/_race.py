@@ -111,8 +111,9 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
         )
         if last:
             kept = _choose(here, weights, losses, work)
+        kept_as = LEARNS if last else "stays"
         trials += [
-            Trial(one.name, size, loss, weight, work[one], _decision(one in kept, last))
+            Trial(one.name, size, loss, weight, work[one], kept_as if one in kept else "dropped")
             for one, weight, loss in zip(here, weights, losses)
         ]
         if last:
@@ -247,12 +248,6 @@ def _within(costs: list[float], weights: Floats, best: int, most: float) -> list
             kept.append(i)
             total += costs[i]
     return sorted(kept)
-
-
-def _decision(kept: bool, last: bool) -> str:
-    if kept:
-        return LEARNS if last else "stays"
-    return "dropped"
 
 
 # --- weights --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -202,14 +202,14 @@ class StackedBagging(SampledEnsemble):
         self._fit_members(data, weight, rng, training_sets, bootstrap=bags, unseen=True)
         self._weight = weight  # for the scores of rows left out, which calibration asks for
         known = super()._scores_left_out(data)
-        table = self._level_table(data, known)
-        self._level = SecondLevel.fit(*table)
+        rows = self._level_rows(data, known)
+        self._level = SecondLevel.fit(rows)
         self.stacked_labels_ = self._level.labels
         self.coef_, self.intercept_ = self._level.coef, self._level.intercept
         judged = HeldOutScores(known.rows[:0], known.scores[:0])
         if self.oob_score or (self.objective is not None and self.tune_on == "oob"):
             # By second levels that each left a fold of the rows out, which it judges.
-            judged = known._replace(scores=combine_by_folds(*table))
+            judged = known._replace(scores=combine_by_folds(rows))
         if self.oob_score:
             self.oob_decision_function_ = np.full(data.Y.shape, np.nan)
             self.oob_decision_function_[judged.rows] = judged.scores
@@ -220,11 +220,12 @@ class StackedBagging(SampledEnsemble):
         found = tune_thresholds(self, self.tune_on, data, weight, score)
         self.thresholds_, self.threshold_spread_ = found
 
-    def _level_table(self, data: Data, known: HeldOutScores) -> tuple[Any, ...]:
+    def _level_rows(self, data: Data, known: HeldOutScores) -> LevelRows:
         """Return what a second level learns from, and how."""
         Y, weight = data.Y[known.rows], take_weights(self._weight, known.rows)
         unknown = take_unknown(data.unknown, known.rows)
-        return Y, known.scores, second_level_weights(Y, unknown), self.C, weight, unknown
+        weights = second_level_weights(Y, unknown)
+        return LevelRows(Y, known.scores, weights, self.C, weight, unknown)
 
     def _has_bags(self) -> bool:
         """Say that there are rows that members know nothing of, and who left them out."""
@@ -233,7 +234,7 @@ class StackedBagging(SampledEnsemble):
     def _scores_left_out(self, data: Data) -> HeldOutScores:
         """Return the rows that some member left out, combined by second levels of other rows."""
         known = super()._scores_left_out(data)
-        return known._replace(scores=combine_by_folds(*self._level_table(data, known)))
+        return known._replace(scores=combine_by_folds(self._level_rows(data, known)))
 
     def _combine(self, mean: np.ndarray) -> np.ndarray:
         """Return the scores of the ensemble from the mean score of members."""
@@ -295,6 +296,26 @@ def second_level_weights(Y: sp.csr_array, unknown: sp.csr_array | None = None) -
     return np.where(rarer >= _FEWEST, rarer / (rarer + _HALF_TRUSTED) / 2, 0.0)
 
 
+class LevelRows(NamedTuple):
+    """Rows that a second level learns from: their labels, and the scores of members."""
+
+    Y: sp.csr_array
+    scores: Floats
+    weights: Floats  # of the second level next to the members, for every label
+    C: float | None  # None: no label has a regression
+    sample_weight: Weights = None
+    unknown: sp.csr_array | None = None
+
+    def take(self, rows: Any) -> LevelRows:
+        """Return some of the rows."""
+        return self._replace(
+            Y=self.Y[rows],
+            scores=self.scores[rows],
+            sample_weight=take_weights(self.sample_weight, rows),
+            unknown=take_unknown(self.unknown, rows),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class SecondLevel:
     """Logistic regressions of some labels on the standardised scores of all labels.
@@ -319,19 +340,12 @@ class SecondLevel:
     intercept: Floats
 
     @classmethod
-    def fit(
-        cls,
-        Y: sp.csr_array,
-        scores: Floats,
-        weights: Floats,
-        C: float | None,
-        sample_weight: Weights,
-        unknown: sp.csr_array | None = None,
-    ) -> SecondLevel:
+    def fit(cls, rows: LevelRows) -> SecondLevel:
         """Fit those of the labels with a weight that some rows have and others have not.
 
         Each is fitted to the rows in which it is known.
         """
+        Y, scores, weights, C, sample_weight, unknown = rows
         counts = column_counts(Y)
         varies = (counts > 0) & (counts < count_known(Y, unknown))
         labels = np.flatnonzero(varies & (weights > 0) & (C is not None))
@@ -345,13 +359,13 @@ class SecondLevel:
             level[:, varies], present[:, varies], sample_weight, known_cells(unknown, varies)
         )
         coef, intercept = np.empty((len(labels), Y.shape[1])), np.empty(len(labels))
-        for rows, group in labels_known_together(known_cells(unknown, labels)):
-            part, here = level[rows], labels[group]
+        for known, group in labels_known_together(known_cells(unknown, labels)):
+            part, here = level[known], labels[group]
             coef[group], intercept[group] = fit_logistic_regressions(
                 part,
-                present[:, here][rows],
+                present[:, here][known],
                 C,
-                take_weights(sample_weight, rows),
+                take_weights(sample_weight, known),
                 slope * part[:, here],
             )
         coef[np.arange(len(labels)), labels] += slope
@@ -366,27 +380,17 @@ class SecondLevel:
         return found
 
 
-def combine_by_folds(
-    Y: sp.csr_array,
-    scores: Floats,
-    weights: Floats,
-    C: float | None,
-    sample_weight: Weights,
-    unknown: sp.csr_array | None = None,
-) -> Floats:
+def combine_by_folds(rows: LevelRows) -> Floats:
     """Combine the scores of every fold by a second level that learned from the other folds."""
-    combined = scores.copy()
-    if C is None or not weights.any():
+    combined = rows.scores.copy()
+    if rows.C is None or not rows.weights.any():
         return combined
-    n_folds = min(_FOLDS, Y.shape[0])
+    n_folds = min(_FOLDS, len(combined))
     # Always the same for the same labels.
-    folds = assign_folds(strata(Y, unknown), n_folds, random_state=0)
+    folds = assign_folds(strata(rows.Y, rows.unknown), n_folds, random_state=0)
     for fold in range(n_folds):
-        train, test = folds != fold, folds == fold
-        part = take_weights(sample_weight, train)
-        hidden = take_unknown(unknown, train)
-        level = SecondLevel.fit(Y[train], scores[train], weights, C, part, hidden)
-        combined[test] = level.combine(scores[test])
+        level = SecondLevel.fit(rows.take(folds != fold))
+        combined[folds == fold] = level.combine(rows.scores[folds == fold])
     return combined
 
 

@@ -7,23 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from labelance.exceptions import InputError, TooFewRowsError, arg
+from labelance.exceptions import InputError, arg
 from labelance.model_selection._stratify import Integers
 
 # Shares that are no simple fractions are rounded to this many parts; times the number of rows
 # it must stay below 2^63.
 FINEST = 10**9
 ROUNDING = Fraction(2, FINEST)
-
-
-def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -> Integers:
-    """Return the weights of ``n_splits`` equal folds, if ``n`` rows or groups are enough."""
-    if not is_whole(n_splits) or n_splits < 2:
-        raise InputError(f"n_splits of {caller} must be an integer >= 2", f"Got {n_splits!r}")
-    if n_splits > n:
-        problem = f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}"
-        raise TooFewRowsError(problem, f"There are only {n} {things}")
-    return np.ones(int(n_splits), dtype=np.int64)
 
 
 def part_weights(sizes: Sequence[Any], n: int) -> Integers:

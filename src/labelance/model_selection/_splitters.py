@@ -8,16 +8,13 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-from labelance._arrays._containers import is_dask
 from labelance._arrays._dask import count_rows_and_columns
-from labelance._arrays._labels import mark_unknown
-from labelance._arrays._open import take_rows, to_memory
+from labelance._arrays._open import place_of, take_rows, to_memory
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_positive, validate_groups
+from labelance._validation._arguments import check_positive, is_integer, validate_groups
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError, LabelanceWarning, TooFewRowsError
 from labelance.model_selection._fold_sizes import (
-    equal_weights,
     is_whole,
     part_weights,
     train_test_weights,
@@ -54,7 +51,7 @@ class _WithoutGroups:
                 LabelanceWarning,
                 stacklevel=2,
             )
-        X, y, _ = _count_dask_rows(X, y, None, caller=type(self).__name__)
+        X, y, _ = _count_dask_rows(X, y, None)
         rows: Iterator[tuple[Rows, Rows]] = super().split(X, y)  # type: ignore[misc]
         return rows
 
@@ -139,6 +136,16 @@ class IterativeStratifiedKFold(_WithoutGroups, _Folds):
         options: dict[str, Any] = {"order": self.order, "shuffle": self.shuffle, "caller": caller}
         fold = assign_folds(Y, self.n_splits, self.random_state, **options)
         yield from rows_of_folds(fold, self.n_splits)
+
+
+def equal_weights(n_splits: Any, n: int, *, caller: str, things: str = "rows") -> Integers:
+    """Return the weights of ``n_splits`` equal folds, if ``n`` rows or groups are enough."""
+    if not is_integer(n_splits) or n_splits < 2:
+        raise InputError(f"n_splits of {caller} must be an integer >= 2", f"Got {n_splits!r}")
+    if n_splits > n:
+        problem = f"Each of the n_splits={n_splits} folds of {caller} needs one of the {things}"
+        raise TooFewRowsError(problem, f"There are only {n} {things}")
+    return np.ones(int(n_splits), dtype=np.int64)
 
 
 def assign_folds(
@@ -341,7 +348,7 @@ class IterativeStratifiedGroupKFold(_Folds):
         groups : array-like of shape (n,)
             The group of every row: numbers or words.
         """
-        X, y, groups = _count_dask_rows(X, y, groups, caller=type(self).__name__)
+        X, y, groups = _count_dask_rows(X, y, groups)
         return super().split(X, y, groups)
 
     def _iter_test_indices(
@@ -453,17 +460,14 @@ def _count_rows(array: Any) -> int:
     return len(array) if isinstance(array, (list, tuple)) else count_rows_and_columns(array)[0]
 
 
-def _count_dask_rows(X: Any, y: Any, groups: Any, *, caller: str) -> tuple[Any, Any, Any]:
+def _count_dask_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
     """Return tables that know how many rows they have, which scikit-learn asks them.
 
     Of a Dask collection of features only that number is kept; labels and groups come to memory.
     """
-    if is_dask(X):
+    if place_of(X) == "Dask":
         X = np.empty((_count_rows(X), 0))
-    if is_dask(y):
-        labels = validate_labels(y, caller=caller, needs_all=None)
-        y = mark_unknown(labels.Y, labels.unknown)
-    return X, y, to_memory(groups)
+    return X, to_memory(y), to_memory(groups)
 
 
 def strata(Y: csr_array, unknown: csr_array | None) -> csr_array:

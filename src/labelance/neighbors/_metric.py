@@ -31,7 +31,7 @@ from labelance._arrays._columns import (
 )
 from labelance._arrays._containers import SparseRows, to_dense
 from labelance._arrays._memory import split_rows
-from labelance._arrays._open import has_sparse_rows, kind_of
+from labelance._arrays._open import kind_of
 from labelance.exceptions import ContainerError, InputError, arg
 from labelance.neighbors import _tensor_metric
 from labelance.neighbors._kernels import rank_dense, rank_sparse
@@ -127,7 +127,8 @@ class FeatureMetric:
         nominal = np.zeros(X.shape[1], dtype=bool) if categorical is None else categorical
         metric = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
         kind = kind_of(X)
-        _check(metric, has_sparse_rows(X), bool(nominal.any()), missing)
+        sparse = kind == "sparse" or (kind == "blocks" and X.is_sparse)
+        _check(metric, sparse, bool(nominal.any()), missing)
         if metric not in _OWN and kind == "device":
             raise ContainerError(
                 f"The metric {metric!r} of scikit-learn needs X in main memory",
