@@ -19,6 +19,7 @@ from labelance._validation._arguments import Weights, check_choice, check_positi
 from labelance._validation._data import Data
 from labelance._validation._labels import count_known
 from labelance._validation._predictions import (
+    Scored,
     open_probabilities,
     validate_probabilities,
     validate_score_table,
@@ -34,6 +35,8 @@ Utility = Literal[
     "macro_f1", "macro_recall", "macro_precision", "balanced_accuracy", "coverage", "precision"
 ]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 _CODES = {name: code for code, name in enumerate(get_args(Utility))}
 _LINEAR = ("macro_recall", "balanced_accuracy", "precision")
 _BUDGETS: dict[str, list[Any]] = {  # parameters of BudgetClassifier
@@ -76,7 +79,7 @@ class BudgetDecisions(LabelTable):
     utility: str
     value: float
     of_labels: Floats
-    n_predicted: NDArray[np.int64]
+    n_predicted: Ints
     n_expected: Floats
     n_iter: int
     names: tuple[Any, ...] | None
@@ -118,8 +121,7 @@ class BudgetDecisions(LabelTable):
         return mean, spread
 
     def _columns(self) -> dict[str, Any]:
-        names = ("n_predicted", "n_expected", "of_labels")
-        return {name.replace("of_labels", self.utility): getattr(self, name) for name in names}
+        return {**self._take("n_predicted", "n_expected"), self.utility: self.of_labels}
 
     def _caption(self) -> str:
         few = np.count_nonzero(self.n_expected < _FEW)
@@ -367,34 +369,32 @@ def find_budget_rule(
     """
     caller = arg("find_budget_rule")
     options: dict[str, Any] = {"needs_all": None, "probabilities": True, "sparse": True}
-    Y, p, unknown, names = validate_scores(
-        y_true, y_proba, caller=caller, label_names=label_names, **options
-    )
+    scored = validate_scores(y_true, y_proba, caller=caller, label_names=label_names, **options)
+    q = scored.Y.shape[1]
     check_choice("utility", utility, ("macro_f1", "macro_recall", "balanced_accuracy"))
-    k = _check_per_row(per_row, Y.shape[1], exactly=exactly)
+    k = _check_per_row(per_row, q, exactly=exactly)
     check_positive("max_iter", max_iter, caller=caller)
-    counts = _RuleCounts(Y, store_all_cells(p.astype(float, copy=False)), unknown)
-    q, n = Y.shape[1], counts.n_known
+    search = _RuleSearch(scored, utility, k, exactly)
     rules = [(np.ones(q), np.zeros(q) if k else np.full(q, -0.5))]  # the most probable labels
     weights, values, now = [1.0], [], np.zeros((2, q))
     for step in range(max_iter + 1):
-        found = counts.of_rule(*rules[-1], k, exactly)
-        values.append(_label_values(utility, found[0], found[1], counts.positive, n, None).mean())
+        found = search.count(*rules[-1])
+        values.append(search.value(found))
         if step == 0:
             now, value = found, values[0]
         else:
-            size, new = _search_step(utility, now, found, counts.positive, n)
+            size, new = search.best_step(now, found)
             if size < 1e-3 or new - value < _RISE:
                 rules, values = rules[:-1], values[:-1]
                 break
             now, value = (1 - size) * now + size * found, new
             weights = [(1 - size) * w for w in weights] + [size]
         if step < max_iter:
-            rules.append(_gradient_rule(utility, now, counts.positive, n))
+            rules.append(search.gradient_rule(now))
     used = np.flatnonzero(weights)
     slopes, offsets = (np.array(part)[used] for part in zip(*rules))
     share, alone = np.array(weights)[used] / sum(weights), np.array(values)[used]
-    return BudgetRule(slopes, offsets, share, alone, float(value), k, exactly, names)
+    return BudgetRule(slopes, offsets, share, alone, value, k, exactly, scored.names)
 
 
 class _Judge(NamedTuple):
@@ -405,7 +405,7 @@ class _Judge(NamedTuple):
     k: int | None
     share: float
 
-    def __call__(self, chosen: NDArray[np.bool_]) -> tuple[float, Floats, tuple[Any, ...]]:
+    def __call__(self, chosen: Mask) -> tuple[float, Floats, tuple[Any, ...]]:
         """Return the utility, mixed with the precision; that of every label; expected counts."""
         n = self.cells.shape[0]
         counts = tp, pred, expected, missed = _expected_counts(self.cells, chosen)
@@ -417,7 +417,7 @@ class _Judge(NamedTuple):
 
 def _climb(
     judge: _Judge, k: int, exactly: bool, gains: Floats, max_iter: int, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], int, float]:
+) -> tuple[Mask, int, float]:
     """Decide rows again and again until a pass gains little; return decisions, passes, value.
 
     Block coordinate ascent over rows, each with at most or exactly k labels.
@@ -441,9 +441,7 @@ def _climb(
     return chosen, n_iter, value
 
 
-def _take_prefixes(
-    cells: sp.csr_array, utility: str, caps: NDArray[np.int64] | None, total: int | None
-) -> NDArray[np.bool_]:
+def _take_prefixes(cells: sp.csr_array, utility: str, caps: Ints | None, total: int | None) -> Mask:
     """Take of every label its most probable rows while they gain, the largest gains first.
 
     Gains of a label fall while they are positive, so that the largest gains of all labels are
@@ -489,13 +487,8 @@ def _linear_gains(utility: str, p: Floats, expected: Any, n: int) -> Floats:
 
 
 def _solve_program(
-    cells: sp.csr_array,
-    utility: str,
-    k: int,
-    exactly: bool,
-    caps: NDArray[np.int64] | None,
-    total: int | None,
-) -> NDArray[np.bool_]:
+    cells: sp.csr_array, utility: str, k: int, exactly: bool, caps: Ints | None, total: int | None
+) -> Mask:
     """Maximize a linear utility under budgets of rows, labels and all cells.
 
     The constraints are a flow network, so that a vertex of the program has zeros and ones only.
@@ -542,73 +535,73 @@ def _solve_program(
     return chosen
 
 
-class _RuleCounts:
-    """Count what linear rules find on labelled rows."""
+class _RuleSearch:
+    """What linear rules find on labelled rows, and which of them is better."""
 
-    def __init__(self, Y: sp.csr_array, cells: sp.csr_array, unknown: sp.csr_array | None) -> None:
+    def __init__(self, scored: Scored, utility: str, k: int | None, exactly: bool) -> None:
+        Y, p, unknown, _ = scored
+        cells = store_all_cells(p.astype(float, copy=False))
         n, self.q = Y.shape
         rows = np.repeat(np.arange(n), np.diff(cells.indptr))
+        self.utility, self.k, self.exactly = utility, k, exactly
         self.cells, self.is_positive = cells, take_cells(Y, rows, cells.indices) > 0
         self.positive, self.n_known = column_counts(Y), count_known(Y, unknown)
         self.is_known = np.ones(cells.nnz, dtype=bool)
         if unknown is not None:
             self.is_known = take_cells(unknown, rows, cells.indices) == 0
 
-    def of_rule(self, slope: Floats, offset: Floats, k: int | None, exactly: bool) -> Floats:
+    def count(self, slope: Floats, offset: Floats) -> Floats:
         """Return true positives and predicted rows of every label."""
         labels = self.cells.indices
         gains = slope[labels] * self.cells.data + offset[labels]
-        chosen = _take_gains(self.cells, gains, k, exactly)
+        chosen = _take_gains(self.cells, gains, self.k, self.exactly)
         tp = np.bincount(labels[chosen & self.is_positive], minlength=self.q)
         pred = np.bincount(labels[chosen & self.is_known], minlength=self.q)
         return np.array([tp, pred], dtype=float)
 
+    def value(self, counts: Floats) -> float:
+        """Return the utility of such counts."""
+        tp, pred = counts
+        values = _label_values(self.utility, tp, pred, self.positive, self.n_known, None)
+        return float(values.mean())
 
-def _take_gains(
-    cells: sp.csr_array, gains: Floats, k: int | None, exactly: bool
-) -> NDArray[np.bool_]:
+    def gradient_rule(self, now: Floats) -> tuple[Floats, Floats]:
+        """Return slope and offset of the rule that the gradient of the utility gives.
+
+        With G the gradient, the slope is G_tp - G_fp - G_fn + G_tn and the offset G_fp - G_tn.
+        Labels that no row has get zeros: nothing is gained or lost by them.
+        """
+        (tp, pred), positive, n = now, self.positive, self.n_known
+        if self.utility == "macro_f1":
+            whole = positive + pred
+            slope, offset = 2 * _ratio(1, whole), -2 * _ratio(tp, whole**2)
+        else:
+            slope, offset = _ratio(1, positive), np.zeros(len(positive))
+            if self.utility == "balanced_accuracy":
+                slope, offset = slope + _ratio(1, n - positive), -_ratio(1, n - positive)
+        # Counts are shares of known rows, so that a label that is seldom known has no advantage.
+        seen = np.where(positive > 0, n, 0)
+        return seen * slope, seen * offset
+
+    def best_step(self, now: Floats, new: Floats) -> tuple[float, float]:
+        """Return the best weight of the new rule, to 1e-4, and the value with it."""
+
+        def value(size: float) -> float:
+            return self.value((1 - size) * now + size * new)
+
+        coarse = max(np.linspace(0, 1, 101), key=value)
+        best = max(np.clip(coarse + np.linspace(-0.01, 0.01, 201), 0, 1), key=value)
+        return float(best), value(best)
+
+
+def _take_gains(cells: sp.csr_array, gains: Floats, k: int | None, exactly: bool) -> Mask:
     """Return the cells of each row with the largest gains: k of them, or all above 0."""
     if k is None:
         return gains > 0
     return take_top(gains, cells.indptr.astype(np.int64), k, exactly)
 
 
-def _gradient_rule(
-    utility: str, now: Floats, positive: NDArray[np.int64], n: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Return slope and offset of the rule that the gradient of the utility gives.
-
-    With G the gradient, the slope is G_tp - G_fp - G_fn + G_tn and the offset G_fp - G_tn. Labels
-    that no row has get zeros: nothing is gained or lost by them.
-    """
-    tp, pred = now
-    if utility == "macro_f1":
-        whole = positive + pred
-        slope, offset = 2 * _ratio(1, whole), -2 * _ratio(tp, whole**2)
-    else:
-        slope, offset = _ratio(1, positive), np.zeros(len(positive))
-        if utility == "balanced_accuracy":
-            slope, offset = slope + _ratio(1, n - positive), -_ratio(1, n - positive)
-    # Counts are shares of known rows, so that a label that is seldom known has no advantage.
-    seen = np.where(positive > 0, n, 0)
-    return seen * slope, seen * offset
-
-
-def _search_step(
-    utility: str, now: Floats, new: Floats, positive: NDArray[np.int64], n: NDArray[np.int64]
-) -> tuple[float, float]:
-    """Return the best weight of the new rule, to 1e-4, and the value with it."""
-
-    def value(size: float) -> float:
-        mixed = (1 - size) * now + size * new
-        return float(_label_values(utility, mixed[0], mixed[1], positive, n, None).mean())
-
-    coarse = max(np.linspace(0, 1, 101), key=value)
-    best = max(np.clip(coarse + np.linspace(-0.01, 0.01, 201), 0, 1), key=value)
-    return float(best), value(best)
-
-
-def _expected_counts(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, ...]:
+def _expected_counts(cells: sp.csr_array, chosen: Mask) -> tuple[Any, ...]:
     """Return of every label true positives, predicted rows, positives, P(none is found)."""
     q = cells.shape[1]
     labels, p = cells.indices[chosen], cells.data[chosen]
@@ -617,7 +610,7 @@ def _expected_counts(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[An
     return tp, np.bincount(labels, minlength=q), expected, np.where(sure > 0, 0.0, np.exp(logs))
 
 
-def _log_missed(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
+def _log_missed(cells: sp.csr_array, chosen: Mask) -> tuple[Any, Any]:
     """Return of every label the log probability that its chosen rows lack it, without sure ones.
 
     Rows with the probability 1 are counted apart, since their logarithm is infinite.
@@ -651,7 +644,7 @@ def _ratio(part: Any, whole: Any) -> Floats:
     return ratio(part, whole, empty=0.0)
 
 
-def _to_decisions(cells: sp.csr_array, chosen: NDArray[np.bool_]) -> sp.csr_array:
+def _to_decisions(cells: sp.csr_array, chosen: Mask) -> sp.csr_array:
     ends = np.append(0, np.cumsum(chosen))[cells.indptr]
     ones = np.ones(ends[-1], dtype=np.int64)
     return sp.csr_array((ones, cells.indices[chosen], ends), shape=cells.shape)
@@ -666,7 +659,7 @@ def _check_per_row(per_row: Any, q: int, *, exactly: bool) -> int | None:
     raise InputError(problem, f"Got {per_row!r}")
 
 
-def _check_per_label(per_label: Any, q: int) -> NDArray[np.int64] | None:
+def _check_per_label(per_label: Any, q: int) -> Ints | None:
     if per_label is None:
         return None
     caps = as_numbers(per_label)

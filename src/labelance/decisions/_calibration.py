@@ -222,8 +222,7 @@ class Calibration(LabelTable):
         return self._maps(_open_margins(np.asarray(table, dtype=float), self._margin))
 
     def _columns(self) -> dict[str, Any]:
-        names = ("calibrated_by", "n_positive", "n_known")
-        return {name: getattr(self, name) for name in names}
+        return self._take("calibrated_by", "n_positive", "n_known")
 
     def _caption(self) -> str:
         kinds, counts = np.unique(self.calibrated_by, return_counts=True)

@@ -46,6 +46,8 @@ from labelance.decisions._table import ThresholdTable
 from labelance.exceptions import LABEL, InputError, LabelanceWarning, arg
 from labelance.model_selection._splitters import assign_folds, strata
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 TooFew = Literal["refuse", "always", "never", "pool"]
 _ROUNDING = 1e-9  # 1 - 0.9 is a little below 0.1, and must count as 0.1
 _CANDIDATES = 50
@@ -92,30 +94,23 @@ class Guarantees(ThresholdTable):
     measure: str
     target: float
     confidence: float | None
-    thresholds: NDArray[np.float64]
-    n_positive: NDArray[np.int64]
-    n_needed: NDArray[np.int64]
-    n_known: NDArray[np.int64]
-    n_predicted: NDArray[np.int64]
-    value: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    thresholds: Floats
+    n_positive: Ints
+    n_needed: Ints
+    n_known: Ints
+    n_predicted: Ints
+    value: Floats
+    low: Floats
+    high: Floats
     guaranteed: NDArray[np.bool_]
     reasons: tuple[str, ...]
     names: tuple[Any, ...] | None = None
 
     def _columns(self) -> dict[str, Any]:
-        return {
-            "threshold": self.thresholds,
-            "n_positive": self.n_positive,
-            "n_needed": self.n_needed,
-            "n_predicted": self.n_predicted,
-            "share": self.n_predicted / np.maximum(self.n_known, 1),
-            self.measure: self.value,
-            "low": self.low,
-            "high": self.high,
-            "reason": self.reasons,
-        }
+        counts = self._take("n_positive", "n_needed", "n_predicted")
+        found = {"share": self.n_predicted / np.maximum(self.n_known, 1), self.measure: self.value}
+        ends = {**self._take("low", "high"), "reason": self.reasons}
+        return {"threshold": self.thresholds, **counts, **found, **ends}
 
     def _caption(self) -> str:
         how = f"with confidence {self.confidence:g}" if self.confidence else "in expectation"
@@ -243,9 +238,8 @@ def find_recall_thresholds(
     if too_few == "pool" and confidence is not None:
         problem = f"{arg('too_few', 'pool')} holds in expectation only"
         raise InputError(problem, f"Got {arg('confidence', confidence)}")
-    groups = np.zeros(q, dtype=np.int64)
-    if label_groups is not None:
-        groups = validate_groups(label_groups, q, caller=caller, name="label_groups", of="label")
+    label_groups = np.zeros(q) if label_groups is None else label_groups
+    groups = validate_groups(label_groups, q, caller=caller, name="label_groups", of="label")
     others = _check_reference(reference, q, caller) or scored
     n_positive = column_counts(Y)
     served = n_positive >= needed
@@ -396,7 +390,7 @@ def guarantee_precision(
 
 def limit_alarms(
     y_score: Any, *, n_alarms: int, n_rows: int, confidence: float = 0.9, simultaneous: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     """Find the smallest threshold of every label that limits the alarms of a stream.
 
     Of the next ``n_rows`` rows, at most ``n_alarms`` have a score at or above the threshold, with
@@ -503,9 +497,7 @@ def _least_count(share: float, delta: float) -> int:
     return max(int(np.ceil(np.log(delta) / np.log(share) - _ROUNDING)), 1)
 
 
-def _recall_ranks(
-    n_positive: NDArray[np.int64], recall: float, confidence: float | None, n_labels: int
-) -> NDArray[np.int64]:
+def _recall_ranks(n_positive: Ints, recall: float, confidence: float | None, n_labels: int) -> Ints:
     """Return which of its positives, from the smallest score, every label may begin with."""
     miss = 1 - recall
     if confidence is None:
@@ -519,9 +511,7 @@ def _recall_ranks(
     return np.clip(rank, 0, n_positive).astype(np.int64)
 
 
-def _order_statistics(
-    Y: sp.csr_array, scores: Any, ranks: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _order_statistics(Y: sp.csr_array, scores: Any, ranks: Ints) -> Floats:
     """Return of every label the positive score of this rank, from the smallest; 0 where none is."""
     rows, labels = Y.nonzero()
     values = take_cells(scores, rows, labels)
@@ -534,9 +524,7 @@ def _order_statistics(
     return found
 
 
-def _pool(
-    scored: Scored, others: Scored, labels: NDArray[np.int64], recall: float
-) -> NDArray[np.float64]:
+def _pool(scored: Scored, others: Scored, labels: Ints, recall: float) -> Floats:
     """Return thresholds of labels with too few positives: a percentile of negative scores."""
     negatives = _sort_negatives(others, labels)
     rows, places = scored.Y[:, labels].nonzero()
@@ -562,14 +550,14 @@ def _pool(
     return np.array([below[r - 1] if r > 0 else -np.inf for below, r in zip(negatives, ranks)])
 
 
-def _sort_negatives(scored: Scored, labels: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+def _sort_negatives(scored: Scored, labels: Ints) -> list[Floats]:
     """Return the sorted scores of rows known not to have each label."""
     others = scored.Y if scored.unknown is None else scored.Y + scored.unknown
     columns = zip(iterate_columns(others[:, labels]), iterate_columns(scored.scores[:, labels]))
     return [np.sort(score[other == 0]) for other, score in columns]
 
 
-def _propose(cuts: Cuts, precision: float) -> NDArray[np.float64]:
+def _propose(cuts: Cuts, precision: float) -> Floats:
     """Return candidates from the largest down, beginning where most speaks for the precision."""
     hits, k, *_ = cuts.counts
     if len(cuts.scores) == 0:
@@ -579,9 +567,7 @@ def _propose(cuts: Cuts, precision: float) -> NDArray[np.float64]:
     return tried[np.unique(steps.astype(int)) - 1]
 
 
-def _observed(
-    hits: NDArray[np.int64], of: NDArray[np.int64], confidence: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _observed(hits: Ints, of: Ints, confidence: float | None) -> tuple[Floats, Floats, Floats]:
     """Return shares with their Clopper-Pearson intervals; nan, 0 and 1 for shares of nothing."""
     half = (1 - (confidence or 0.9)) / 2
     value = np.where(of > 0, hits / np.maximum(of, 1), np.nan)
@@ -609,7 +595,7 @@ def _check_reference(reference: Any, q: int, caller: str) -> Scored | None:
     return scored
 
 
-def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float64]:
+def _check_candidates(candidates: Any, q: int, caller: str) -> Floats:
     """Return the candidates of every label, from the largest down."""
     tried = as_numbers(candidates)
     if tried.ndim == 1:
@@ -621,7 +607,7 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> NDArray[np.float6
 
 
 def _too_few_positives(
-    n_positive: NDArray[np.int64],
+    n_positive: Ints,
     needed: int,
     names: tuple[Any, ...] | None,
     recall: float,

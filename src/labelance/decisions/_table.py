@@ -29,6 +29,10 @@ class LabelTable:
     def _caption(self) -> str:
         raise NotImplementedError
 
+    def _take(self, *names: str) -> dict[str, Any]:
+        """Return some of the attributes, as columns."""
+        return {name: getattr(self, name) for name in names}
+
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per label."""
         import pandas as pd
@@ -155,17 +159,9 @@ class Thresholds(ThresholdTable):
 
     def _columns(self) -> dict[str, Any]:
         low, high = self.interval().T
-        return {
-            "threshold": self.thresholds,
-            "n_positive": self.n_positive,
-            "n_known": self.n_known,
-            "n_predicted": self.n_predicted,
-            "n_found": self.n_found,
-            "value": self.value,
-            "low": low,
-            "high": high,
-            "reason": self.reasons,
-        }
+        counts = self._take("n_positive", "n_known", "n_predicted", "n_found", "value")
+        ends = {"low": low, "high": high, "reason": self.reasons}
+        return {"threshold": self.thresholds, **counts, **ends}
 
     def _caption(self) -> str:
         never = int(np.isposinf(self.thresholds).sum())

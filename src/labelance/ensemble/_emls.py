@@ -5,7 +5,6 @@ EMLSOL, EMLSMOTE and ERHwRSMT bring their sampler along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,7 +24,7 @@ from labelance.decisions._held_out import (
 from labelance.decisions._objectives import Objective
 from labelance.decisions._search import ThresholdSearch, Variant, check_tunable, tune_thresholds
 from labelance.ensemble._members import Member, SampledEnsemble
-from labelance.ensemble._training_sets import DRAWING, BootstrapKind, TrainingSet
+from labelance.ensemble._training_sets import DRAWING, BootstrapKind, ReadySets
 from labelance.exceptions import InputError
 from labelance.sampling import MLSMOTE, MLSOL, RHwRSMT
 
@@ -168,11 +167,7 @@ class EMLS(SampledEnsemble):
 
     @warning_once()  # not once for every fold
     def _fit(
-        self,
-        data: Data,
-        X: Any,
-        weight: Weights = None,
-        training_sets: Sequence[TrainingSet] | None = None,
+        self, data: Data, X: Any, weight: Weights = None, training_sets: ReadySets = None
     ) -> None:
         source = self._source()
         check_tunable(self, source, data)
@@ -236,7 +231,7 @@ class EMLS(SampledEnsemble):
             "Set warm_start=False to refit all members",
         )
 
-    def _check_rows_left_out(self, training_sets: Sequence[TrainingSet] | None) -> None:
+    def _check_rows_left_out(self, training_sets: ReadySets) -> None:
         """Raise where no rows are known to be unseen by a member."""
         sampler = self._make_sampler()
         traits = getattr(sampler, "traits", None)

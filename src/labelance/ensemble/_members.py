@@ -26,6 +26,7 @@ from labelance.decisions._search import TUNING
 from labelance.ensemble._training_sets import (
     DRAWING,
     BootstrapKind,
+    ReadySets,
     TrainingSet,
     check_ready_sets,
     columns_to_draw,
@@ -33,6 +34,8 @@ from labelance.ensemble._training_sets import (
     why_sampler_needs_all,
 )
 from labelance.exceptions import InputError
+
+Draw = TrainingSet | Callable[[], TrainingSet]
 
 
 class Member(NamedTuple):
@@ -85,12 +88,7 @@ class SampledEnsemble(WeightedClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        training_sets: Sequence[TrainingSet] | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, *, training_sets: ReadySets = None
     ) -> Any:
         """Fit the members, and choose the thresholds.
 
@@ -142,7 +140,7 @@ class SampledEnsemble(WeightedClassifier):
         data: Data,
         weight: Weights,
         rng: np.random.Generator,
-        training_sets: Sequence[TrainingSet] | None,
+        training_sets: ReadySets,
         *,
         bootstrap: BootstrapKind,
         unseen: bool,
@@ -166,7 +164,7 @@ class SampledEnsemble(WeightedClassifier):
             The first members, which are fitted already.
         """
         n, schema, streams = self.n_estimators, self._schema, rng.spawn(self.n_estimators)
-        draws: Sequence[TrainingSet | Callable[[], TrainingSet]]
+        draws: Sequence[Draw]
         if training_sets is None:
             columns = columns_to_draw(self.max_features, schema.n_features)
             sampler = self._make_sampler()
@@ -253,7 +251,7 @@ def _known_shares(data: Data) -> np.ndarray | None:
 
 def _fit_member(
     estimator: Any,
-    draw: TrainingSet | Callable[[], TrainingSet],
+    draw: Draw,
     schema: Schema,
     route: Callable[[Weights], Weights],
     shares: np.ndarray | None,

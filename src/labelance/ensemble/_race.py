@@ -20,6 +20,7 @@ from labelance._progress import loop
 from labelance.ensemble._encoding import Floats, Task
 from labelance.ensemble._parts import PARTS, Part
 
+Rows = NDArray[np.int64]
 LEARNS = "learns from all rows"
 
 _PULL = 300.0  # positives that equal weights count like
@@ -121,7 +122,7 @@ def race(tasks: list[Task], candidates: list[Candidate], rng: np.random.Generato
         here, size = kept, size * 2
 
 
-def rare_rows_first(Y: sp.csr_array, rng: np.random.Generator) -> NDArray[np.int64]:
+def rare_rows_first(Y: sp.csr_array, rng: np.random.Generator) -> Rows:
     """Return all rows in random order, but first a few of each label, the rarest label first.
 
     At random alone, a sample would have no row of a rare label to learn from or to judge by.
@@ -171,11 +172,7 @@ def _startable(
 
 
 def _run_heat(
-    here: list[Candidate],
-    tasks: list[Task],
-    rows: NDArray[Any],
-    judges: NDArray[Any],
-    rng: np.random.Generator,
+    here: list[Candidate], tasks: list[Task], rows: Rows, judges: Rows, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the weight of each candidate in the best convex mean on the judges, and its loss."""
     judged, scores = tasks[0].take(judges), []

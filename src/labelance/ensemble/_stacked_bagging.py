@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -36,7 +35,7 @@ from labelance.decisions._search import (
 )
 from labelance.ensemble._logistic import Floats, center_and_width, fit_logistic_regressions
 from labelance.ensemble._members import SampledEnsemble
-from labelance.ensemble._training_sets import BootstrapKind, TrainingSet, plans_for_all_bags
+from labelance.ensemble._training_sets import BootstrapKind, ReadySets, plans_for_all_bags
 from labelance.model_selection._splitters import assign_folds, strata
 from labelance.sampling import MLSOL
 
@@ -189,11 +188,7 @@ class StackedBagging(SampledEnsemble):
         self.verbose = verbose
 
     def _fit(
-        self,
-        data: Data,
-        X: Any,
-        weight: Weights = None,
-        training_sets: Sequence[TrainingSet] | None = None,
+        self, data: Data, X: Any, weight: Weights = None, training_sets: ReadySets = None
     ) -> None:
         check_tunable(self, self.tune_on, data)
         rng = as_generator(self.random_state)

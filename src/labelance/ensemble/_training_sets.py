@@ -70,6 +70,10 @@ class TrainingSet:
         return self.data.labels.table
 
 
+ReadySets = Sequence[TrainingSet] | None  # drawn before; None: none are
+Provenance = Mapping[str, Any]
+
+
 def why_sampler_needs_all(sampler: Any) -> str | None:
     """Return why a sampler needs to know every cell of y; None if it does without, or is None."""
     if sampler is None:
@@ -179,12 +183,12 @@ def _take(data: Data, rows: np.ndarray) -> Data:
 
 def _resample(
     data: Data, rng: np.random.Generator, sampler: Any, plan: Any, weight: Weights
-) -> tuple[TrainingSet, Mapping[str, Any]]:
+) -> tuple[TrainingSet, Provenance]:
     """Return what a sampler makes of rows, and where its rows come from."""
     n = data.n_samples
     if sampler is None:
         return TrainingSet(data, np.empty(0, dtype=np.int64), weight), {}
-    provenance: Mapping[str, Any] = {}
+    provenance: Provenance = {}
     if plan is not None:
         resampled = plan.draw(rng)
         X, Y, provenance = resampled.X, resampled.y, resampled.provenance
@@ -208,12 +212,7 @@ def _gives_clean_rows(sampler: Any) -> bool:
 
 
 def _bag_originals(
-    drawn: TrainingSet,
-    provenance: Mapping[str, Any],
-    n: int,
-    rng: np.random.Generator,
-    *,
-    within: bool,
+    drawn: TrainingSet, provenance: Provenance, n: int, rng: np.random.Generator, *, within: bool
 ) -> TrainingSet:
     """Replace the n original rows by a bag of them; keep new rows, or those made within it."""
     bag = _draw_bag(n, rng)
@@ -332,7 +331,7 @@ def draw_training_sets(
     return [draw(stream) for stream in as_generator(random_state).spawn(n_sets)]
 
 
-def _inherit(weight: Weights, provenance: Mapping[str, Any], n_drawn: int, sampler: Any) -> Weights:
+def _inherit(weight: Weights, provenance: Provenance, n_drawn: int, sampler: Any) -> Weights:
     """Return the weights of drawn rows: kept rows keep theirs, new ones have those of their seeds.
 
     A seed may be a new row itself (MLSMOTE with growing bags); then its own seed counts.
