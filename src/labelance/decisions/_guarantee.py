@@ -234,7 +234,8 @@ def find_recall_thresholds(
     Y, scores, unknown, names = scored
     check_choice("too_few", too_few, get_args(TooFew))
     q = Y.shape[1]
-    needed = positives_needed(recall, confidence, q if simultaneous else 1)
+    at_once = q if simultaneous else 1
+    needed = positives_needed(recall, confidence, at_once)
     if too_few == "pool" and confidence is not None:
         problem = f"{arg('too_few', 'pool')} holds in expectation only"
         raise InputError(problem, f"Got {arg('confidence', confidence)}")
@@ -245,12 +246,11 @@ def find_recall_thresholds(
     served = n_positive >= needed
     if too_few == "refuse" and not served.all():
         raise _too_few_positives(n_positive, needed, names, recall, confidence)
-    ranks = _recall_ranks(n_positive, recall, confidence, q if simultaneous else 1)
+    ranks = _recall_ranks(n_positive, recall, confidence, at_once)
     thresholds = np.full(q, np.inf if too_few == "never" else -np.inf)
     thresholds[served] = _order_statistics(Y, scores, ranks)[served]
-    effect = np.full(q, {"always": "always predicted", "never": "never predicted"}.get(too_few, ""))
-    if too_few == "pool" and not served.all():
-        effect = effect.astype(object)
+    effect = np.full(q, f"{too_few} predicted", dtype=object)
+    if too_few == "pool":
         for group in np.unique(groups[~served]):
             labels = np.flatnonzero((groups == group) & ~served)
             thresholds[labels] = _pool(scored, others, labels, recall)
@@ -607,11 +607,7 @@ def _check_candidates(candidates: Any, q: int, caller: str) -> Floats:
 
 
 def _too_few_positives(
-    n_positive: Ints,
-    needed: int,
-    names: tuple[Any, ...] | None,
-    recall: float,
-    confidence: float | None,
+    n_positive: Ints, needed: int, names: Any, recall: float, confidence: float | None
 ) -> InputError:
     rare = np.flatnonzero(n_positive < needed)
     rare = rare[np.argsort(n_positive[rare], kind="stable")]

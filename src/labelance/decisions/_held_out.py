@@ -30,6 +30,7 @@ from labelance.exceptions import InputError, TooFewRowsError
 from labelance.model_selection._splitters import assign_folds, strata
 
 ScoreSource = Literal["auto", "train", "oob", "cv"]
+Maker = Callable[[np.random.Generator], Any]
 CV_FOLDS = 3
 
 
@@ -54,21 +55,16 @@ class ScoringClassifier(WeightedClassifier):
         self.estimator_ = fit_inner(clone(self.estimator), data, weight)
 
     def _held_out(
-        self,
-        source: str,
-        data: Data,
-        weight: Weights,
-        rng: np.random.Generator,
-        make: Callable[[np.random.Generator], Any] | None = None,
+        self, source: str, data: Data, weight: Weights, rng: np.random.Generator
     ) -> HeldOutScores:
-        """Return scores of training rows out of bag or out of fold.
-
-        ``make`` gives the models of folds, which are the estimators unless it is given.
-        """
+        """Return scores of training rows out of bag or out of fold."""
         if source == "oob":
             return out_of_bag_scores(self.estimator_, data)
-        make = make or (lambda _: clone(self.estimator))
-        return out_of_fold_scores(make, data, weight, rng, self._schema)
+        return out_of_fold_scores(self._for_fold, data, weight, rng, self._schema)
+
+    def _for_fold(self, random_state: np.random.Generator) -> Any:
+        """Return what is fitted to the rows of other folds."""
+        return clone(self.estimator)
 
     def _scores(self, clean: Any, X: Any) -> np.ndarray:
         return inner_scores(self.estimator_, clean, X, self._schema)
@@ -230,11 +226,7 @@ def training_scores(model: BaseMultiLabelClassifier, data: Data) -> HeldOutScore
 
 
 def out_of_fold_scores(
-    make: Callable[[np.random.Generator], Any],
-    data: Data,
-    weight: Weights,
-    rng: np.random.Generator,
-    schema: Schema,
+    make: Maker, data: Data, weight: Weights, rng: np.random.Generator, schema: Schema
 ) -> HeldOutScores:
     """Score every row by a model, sampling included, that was fitted on the other folds."""
     n, X = data.n_samples, data.features.container.native

@@ -134,9 +134,9 @@ class LabelThresholds(ScoringClassifier):
         check_tunable(self, source, data)
         rng = as_generator(self.random_state)
         self._fit_estimator(data, self._weights_of_estimator(weight))
-        score = partial(self._held_out, source, data, weight, rng, self._untuned)
+        score = partial(self._held_out, source, data, weight, rng)
         found = tune_thresholds(self, source, data, weight, score)
         self.thresholds_, self.threshold_spread_ = found
 
-    def _untuned(self, random_state: np.random.Generator) -> LabelThresholds:
+    def _for_fold(self, random_state: np.random.Generator) -> LabelThresholds:
         return clone(self).set_params(objective=None, random_state=random_state)

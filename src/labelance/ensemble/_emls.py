@@ -205,9 +205,9 @@ class EMLS(SampledEnsemble):
     ) -> HeldOutScores:
         if source == "oob":
             return out_of_bag_scores(self, data)
-        return out_of_fold_scores(self._untuned, data, weight, rng, self._schema)
+        return out_of_fold_scores(self._for_fold, data, weight, rng, self._schema)
 
-    def _untuned(self, random_state: np.random.Generator) -> EMLS:
+    def _for_fold(self, random_state: np.random.Generator) -> EMLS:
         return clone(self).set_params(
             objective=None, tune_on="train", random_state=random_state, warm_start=False
         )

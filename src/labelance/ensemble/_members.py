@@ -250,11 +250,7 @@ def _known_shares(data: Data) -> np.ndarray | None:
 
 
 def _fit_member(
-    estimator: Any,
-    draw: Draw,
-    schema: Schema,
-    route: Callable[[Weights], Weights],
-    shares: np.ndarray | None,
+    estimator: Any, draw: Draw, schema: Schema, route: Callable[[Weights], Weights], shares: Any
 ) -> Member:
     drawn, estimator = draw if isinstance(draw, TrainingSet) else draw(), clone(estimator)
     features = np.arange(schema.n_features) if drawn.features is None else drawn.features
