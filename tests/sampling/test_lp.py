@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from labelance.datasets import load_dataset
 from labelance.sampling import LPROS, LPRUS
-from labelance.sampling._labelset_random import apportion, labelset_bags
+from labelance.sampling._random import apportion, labelset_bags
 from labelance.testing import sampler_data
 
 

@@ -13,7 +13,7 @@ from labelance.exceptions import ConstantLabelWarning, NothingToSampleError
 from labelance.imbalance import local_distribution
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLUL
-from labelance.sampling._mlul import draw_rows_to_keep, influences, row_values
+from labelance.sampling._mlsol import draw_rows_to_keep, influences, row_values
 from labelance.testing import sampler_data
 
 # Worked example L of the specification: one feature, five labels.

@@ -7,27 +7,27 @@ from labelance.sampling._base import (
     SamplerTraits,
     all_samplers,
 )
-from labelance.sampling._batches import RareLabelBatchSampler
 from labelance.sampling._cleaning import MLTL, MLeNN
 from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._explain import Explanation
-from labelance.sampling._labelset_random import LPROS, LPRUS
-from labelance.sampling._loss_weights import (
-    FocalParameters,
-    distribution_balanced_weights,
-    focal_parameters,
-    logit_adjustment,
-)
 from labelance.sampling._lsdmlo import LSDMLO
 from labelance.sampling._mlbote import MLBOTE
 from labelance.sampling._mlrknnos import MLRkNNOS
 from labelance.sampling._mlsmote import MLSMOTE
-from labelance.sampling._mlsol import MLSOL
-from labelance.sampling._mlul import MLUL
-from labelance.sampling._random import MLROS, MLRUS
+from labelance.sampling._mlsol import MLSOL, MLUL
+from labelance.sampling._random import LPROS, LPRUS, MLROS, MLRUS
 from labelance.sampling._remedial import REMEDIAL, RemedialHwR, RHwHUS, RHwROS, RHwRSMT
 from labelance.sampling._uclso import UCLSO
-from labelance.sampling._weights import WeightedIndexSampler, label_weights, sample_weights
+from labelance.sampling._weights import (
+    FocalParameters,
+    RareLabelBatchSampler,
+    WeightedIndexSampler,
+    distribution_balanced_weights,
+    focal_parameters,
+    label_weights,
+    logit_adjustment,
+    sample_weights,
+)
 
 __all__ = [
     "LPROS",

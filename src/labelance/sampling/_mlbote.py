@@ -20,8 +20,8 @@ from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
-from labelance.sampling._labelset_random import labelset_bags
 from labelance.sampling._mlsol import choose_seeds
+from labelance.sampling._random import labelset_bags
 from labelance.sampling._strategy import above_mean_irlbl, check_row_limit
 
 _ONE_VS_REST = 10  # zeros for each one, from which on a label is in need whatever the others are

@@ -1,16 +1,18 @@
-"""MLSOL: synthetic oversampling based on the local distribution of labels."""
+"""MLSOL and MLUL: oversampling and undersampling based on the local distribution of labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._columns import places_in
+from labelance._arrays._containers import column_counts
 from labelance._arrays._interpolate import interpolate_rows
-from labelance._utils._compat import StrOptions
+from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy
 from labelance.exceptions import NothingToSampleError, arg
@@ -24,6 +26,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     check_row_limit,
     every_label,
+    resolve_labels,
     resolve_strategy,
     rows_by_label,
     rows_to_sample,
@@ -344,3 +347,212 @@ def positions(
     to_seed, to_reference = metric.distances_to(X_new, X, seeds, references)
     span = to_seed + to_reference
     return np.divide(to_seed, span, out=np.full(len(span), 0.5), where=span > 0)
+
+
+class MLUL(NeighborSampler):
+    """Multi-Label Undersampling based on the Local distribution of labels.
+
+    A row is worth keeping if its own minority cells are hard, judged by their neighbors, and
+    if it agrees with the hard minority cells of the rows that it is a neighbor of. Rows are
+    kept at random in proportion to this value, so those go first that crowd out the minority.
+
+    It helps on large data, where majority rows abound around minority regions. It hurts
+    when rows are few, since whatever is deleted is lost to all labels, and where distances
+    mean little.
+
+    Parameters
+    ----------
+    sampling_ratio : float, default=0.1
+        Rows to delete, as a share of the input rows: floor(sampling_ratio * n).
+    sampling_strategy : str, list or callable, default="auto"
+        The labels that say which rows are worth keeping: "auto" and "all" mean every label,
+        "minority" those with IRLbl above its mean, "imbalanced" those with ImR above its
+        mean; or names, numbers or a mask of labels; or a function of y that returns any of
+        these.
+    k_neighbors : int or object with ``kneighbors``, default=5
+        Neighbors that make up a row's locality. An object is used as imbalanced-learn does:
+        its ``n_neighbors`` counts the row itself.
+    variant : {"paper", "mulan"}, default="paper"
+        Where the paper and its authors' program differ: a row supports a minority cell of a
+        row it is a neighbor of if it has the same class of that label, or, in the program,
+        only if its own cell is no outlier either.
+    metric : str, default="euclidean"
+        Any metric that scikit-learn's pairwise distances know.
+    scale : {None, "range", "standard"}, default=None
+        Divide numeric features by their range (as the authors' program does) or by their
+        standard deviation before distances are taken.
+    categorical_features : None, "auto", mask, column numbers or names, default=None
+        Categorical features: distance 0 or 1. A data frame's categorical columns always
+        count.
+    missing : {"error", "distance"}, default="error"
+        What to do with NaN in X: refuse it, or use a distance that allows for it.
+    random_state : int, RandomState, Generator or None, default=None
+        Where the random numbers come from. The same int keeps the same rows for any
+        ``n_jobs`` and any container.
+    algorithm : {"auto", "exact", "approx"}, default="auto"
+        How neighbors are found, as in :func:`labelance.neighbors.find_neighbors`: "approx" may
+        miss a few among very many rows, and is much faster.
+    n_jobs : int, optional
+        Threads of the neighbor search.
+    verbose : int, default=0
+        Above 0, shows on a terminal how far it is and how long it still takes, and prints at
+        the end how many rows were added and deleted, and how long it took.
+
+    Attributes
+    ----------
+    sample_indices_ : ndarray of shape (n_kept,)
+        The rows that were kept, as row numbers of X.
+    sampling_strategy_ : dict
+        The chosen labels, by name or column number; the values are None, since they share the
+        rows to be deleted.
+    constant_labels_ : ndarray
+        Labels present in no row or in all.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X is a data frame with string names.
+
+    See Also
+    --------
+    MLSOL : The over-sampler of the same authors, on the same weights.
+
+    Notes
+    -----
+    Cost: one neighbor search, O(n² d), which dominates; O(k · minority cells) for the value
+    of all rows; O(n log n) for each draw. Cells of y that are unknown (NaN) are no minority cells,
+    and support no others; C counts the neighbors in which the label is known. How ours differs
+    from known programs: the authors' program counts a neighbor of the same minority class
+    against a row if the neighbor's own cell is an outlier (``variant="mulan"``), and divides
+    features by their range (``scale="range"``). The R package mldr.resampling does not divide
+    the influence by the number of rows that it comes from.
+
+    References
+    ----------
+    B. Liu, K. Blekas, G. Tsoumakas (2022): Multi-label sampling based on local label
+    imbalance. Pattern Recognition 122, 108294.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelance.sampling import MLUL
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((100, 4))
+    >>> y = (rng.random((100, 3)) < [0.5, 0.2, 0.1]).astype(int)
+    >>> X_kept, y_kept = MLUL(sampling_ratio=0.3, random_state=0).fit_resample(X, y)
+    >>> X_kept.shape, y_kept.shape
+    ((70, 4), (70, 3))
+    """
+
+    traits: ClassVar[SamplerTraits] = SamplerTraits(
+        deletes=True, exact_budget=True, finds_neighbors=True, in_blocks=True, needs_all=None
+    )
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeighborSampler._parameter_constraints,
+        **shared_constraints("algorithm sampling_strategy variant random_state"),
+        "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_ratio: float = 0.1,
+        sampling_strategy: SamplingStrategy = "auto",
+        k_neighbors: Any = 5,
+        variant: Variant = "paper",
+        metric: str = "euclidean",
+        scale: Scale = None,
+        categorical_features: Any = None,
+        missing: MissingPolicy = "error",
+        random_state: Any = None,
+        algorithm: Algorithm = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.sampling_ratio = sampling_ratio
+        self.sampling_strategy = sampling_strategy
+        self.k_neighbors = k_neighbors
+        self.variant = variant
+        self.metric = metric
+        self.scale = scale
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.random_state = random_state
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> np.ndarray:
+        """Return how much each row is worth keeping, the paper's v."""
+        metric = self._feature_metric(data.X, data.categorical)
+        around = self._neighborhood(data, metric, neighborhood)
+        chosen = resolve_labels(self.sampling_strategy, data, every_label, caller="MLUL")
+        local = None
+        if chosen.any():
+            rows = np.ascontiguousarray(around.indices, dtype=np.int64)
+            unknown = None if data.unknown is None else data.unknown[:, chosen]
+            local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper", unknown)
+        if local is None or not local.weights.any():
+            raise NothingToSampleError(
+                "MLUL needs a minority cell with both a minority and a majority cell of its "
+                "label among its neighbors",
+                "No label has one" if chosen.all() else "No chosen label has one",
+                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
+                "sampling",
+            )
+        u = influences(local, around, self.variant)
+        self.sampling_strategy_ = rows_by_label(data, chosen, None)
+        return row_values(local.weights, u)
+
+    def _draw(self, data: Data, plan: np.ndarray, rng: np.random.Generator) -> Draw:
+        n = data.n_samples
+        kept = draw_rows_to_keep(plan, n - rows_to_sample(n, self.sampling_ratio), rng)
+        return Draw(rows=kept, provenance={"sample_indices_": kept})
+
+
+def influences(local: LocalDistribution, around: Neighborhood, variant: Variant) -> np.ndarray:
+    """Return the paper's u: how far each row supports the rows that it is a neighbor of.
+
+    Row i adds S_mj to the support of row m, for every label j with a share S_mj, if the two
+    have the same class of j, and takes it away if not; u_i is the mean over all m that have
+    i among their neighbors. Shares are defined on minority cells only, so "the same class"
+    is "a minority cell of i too", and the signed sum is twice what agrees less the whole.
+    """
+    S = local.shares()
+    agrees = local.minority
+    if variant == "mulan":
+        agrees = sp.csr_array((np.ones(S.nnz, np.int8), S.indices, S.indptr), shape=S.shape)
+    A = around.adjacency()
+    received = A.T @ S  # the shares of all rows that have i among their neighbors, label by label
+    if local.unknown is not None:  # a cell without a type neither agrees nor disagrees
+        received = received - received.multiply(local.unknown)
+    signed = 2 * received.multiply(agrees).sum(axis=1) - received.sum(axis=1)
+    in_degree = column_counts(A)
+    return np.divide(signed, in_degree, out=np.zeros(len(signed)), where=in_degree > 0)
+
+
+def row_values(w: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Return the paper's v = w + u, moved up so that none is negative.
+
+    What is zero up to rounding is made exactly zero, since rows of value zero are deleted first.
+    """
+    v = w + u
+    v -= min(v.min(), 0.0)
+    v[v < 1e-12 * w.max()] = 0.0
+    return v
+
+
+def draw_rows_to_keep(v: np.ndarray, n_kept: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows one at a time without replacement, each in proportion to v; in row order.
+
+    Let row i arrive after a time E_i / v_i, with E_i exponential of rate 1. Then its time is
+    exponential of rate v_i, and of independent such times the first is that of i with
+    probability v_i / sum(v). Since exponential times have no memory, the ones still to come
+    are as at the start, less the rows that arrived: the order of arrival is the sequential
+    draw, and the first ``n_kept`` are its result (Efraimidis and Spirakis 2006). A row with
+    v = 0 never arrives; when all others are kept, the places left go to these at random.
+    """
+    patience = rng.standard_exponential(len(v))
+    arrival = np.divide(patience, v, out=np.full(len(v), np.inf), where=v > 0)
+    order = np.lexsort((patience, arrival))
+    return np.sort(order[:n_kept])

@@ -10,8 +10,12 @@ from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_choice
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
-from labelance.sampling._loss_weights import focal_parameters, logit_adjustment
-from labelance.sampling._weights import WeightKind, label_weights
+from labelance.sampling._weights import (
+    WeightKind,
+    focal_parameters,
+    label_weights,
+    logit_adjustment,
+)
 
 torch = optional_import("torch", extra="torch", purpose="labelance.torch")
 log_sigmoid = torch.nn.functional.logsigmoid
