@@ -25,7 +25,7 @@ from labelance.exceptions import ContainerError
 from labelance.learners import BinaryRelevance
 from labelance.metrics import macro_auc_roc
 from labelance.neighbors import find_neighbors
-from labelance.sampling import MLROS, all_samplers
+from labelance.sampling import MLROS, Draw, all_samplers
 from labelance.testing import sampler_data
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [3.0, -1.0]])
@@ -140,11 +140,11 @@ def test_kept_rows_keep_their_index_and_added_rows_renumber():
 def test_where_no_row_is_added_frames_keep_their_index_and_are_copies():
     X_frame, Y_frame = pd.DataFrame(X, index=list("pqr")), pd.DataFrame(Y, index=list("pqr"))
     data = validate_data(X_frame, Y_frame, caller="x")
-    for new in ((), (X[:0], data.Y[:0])):
-        X_same, Y_same = data.restore(None, None, *new)
-        pd.testing.assert_frame_equal(X_same, X_frame)
-        pd.testing.assert_frame_equal(Y_same, Y_frame)
-        X_same.iloc[0, 0] = 9
+    for draw in (Draw(), Draw(X_new=X[:0], Y_new=data.Y[:0])):
+        same = draw.restore(data)
+        pd.testing.assert_frame_equal(same.X, X_frame)
+        pd.testing.assert_frame_equal(same.y, Y_frame)
+        same.X.iloc[0, 0] = 9
         assert X_frame.iloc[0, 0] == X[0, 0]
 
 

@@ -10,11 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import Kind
-from labelance._arrays._open import stack_rows
-from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._features import (
     Features,
-    MissingPolicy,
     check_no_other_places,
     open_features,
     validate_features,
@@ -65,51 +62,6 @@ class Data:
         """Return some of the rows: what is clean stays clean."""
         return Data(self.features.take(rows), self.labels.take(rows))
 
-    def restore(
-        self,
-        rows: np.ndarray | None,
-        Y_rows: sp.csr_array | None = None,
-        X_new: Any = None,
-        Y_new: sp.csr_array | None = None,
-        unknown_rows: sp.csr_array | None = None,
-        unknown_new: sp.csr_array | None = None,
-    ) -> tuple[Any, Any]:
-        """Return kept rows, and new ones under them, in the containers of the input.
-
-        Parameters
-        ----------
-        rows : ndarray of int or None
-            The original rows that are kept, in order; None means all.
-        Y_rows : csr_array or None
-            Their labels, where they were changed.
-        X_new, Y_new : array and csr_array, or None
-            Clean rows that follow.
-        unknown_rows, unknown_new : csr_array or None
-            Cells that are unknown in kept rows, where these were changed, and in those that follow.
-        """
-        if Y_rows is None:
-            Y_rows = self.Y if rows is None else self.Y[rows]
-        added = 0 if Y_new is None else Y_new.shape[0]
-        Y = Y_rows if Y_new is None else stack_rows(Y_rows, Y_new)
-        unknown = self.join_unknown(rows, added, unknown_rows, unknown_new)
-        return self.features.restore(rows, X_new), self.labels.restore(Y, rows, added, unknown)
-
-    def join_unknown(
-        self,
-        rows: np.ndarray | None,
-        added: int,
-        unknown_rows: sp.csr_array | None,
-        unknown_new: sp.csr_array | None,
-    ) -> sp.csr_array | None:
-        """Return the unknown cells of kept rows and of those that follow; None if all are known."""
-        if self.unknown is None:
-            return None
-        if unknown_rows is None:
-            unknown_rows = self.unknown if rows is None else self.unknown[rows]
-        if unknown_new is None:
-            unknown_new = sp.csr_array((added, self.Y.shape[1]), dtype=np.int8)
-        return stack_rows(unknown_rows, unknown_new)
-
 
 def open_data(X: Any, y: Any, *, only_rows: bool = False) -> Data:
     """Return rows that were taken or made from clean ones, as `validate_data` returns them.
@@ -124,13 +76,9 @@ def validate_data(
     y: Any,
     *,
     caller: str,
-    categorical_features: CategoricalFeatures = None,
-    missing: MissingPolicy = "error",
-    only_rows: bool = False,
-    hands_on: bool = False,
-    in_blocks: bool = False,
     vocabulary: Iterable[Any] = (),
     needs_all: str | None = NEEDS_LABELSETS,
+    **options: Any,
 ) -> Data:
     """Check and clean X and y together.
 
@@ -142,21 +90,13 @@ def validate_data(
         The labels, 0 or 1; missing where unknown.
     caller : str
         Who asks; begins the error messages.
-    categorical_features, missing, only_rows, hands_on, in_blocks
-        As in :func:`validate_features`.
     vocabulary, needs_all
         As in :func:`validate_labels`.
+    **options
+        How X is checked, as in :func:`validate_features`.
     """
     check_no_other_places(X, y, "y", caller=caller)
-    features = validate_features(
-        X,
-        caller=caller,
-        categorical_features=categorical_features,
-        missing=missing,
-        only_rows=only_rows,
-        hands_on=hands_on,
-        in_blocks=in_blocks,
-    )
+    features = validate_features(X, caller=caller, **options)
     labels = validate_labels(y, caller=caller, vocabulary=vocabulary, needs_all=needs_all)
     n, m = features.X.shape[0], labels.Y.shape[0]
     if n != m:

@@ -6,7 +6,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import Parameter, isabstract, signature
 from numbers import Integral, Real
 from time import perf_counter
@@ -24,7 +24,7 @@ from labelance._arrays._columns import peek_columns
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import LabelSets
 from labelance._arrays._memory import return_freed_memory
-from labelance._arrays._open import RowsContainer
+from labelance._arrays._open import stack_rows
 from labelance._progress import show_progress
 from labelance._utils._compat import HasMethods, Interval, StrOptions, fit_context
 from labelance._utils._messages import warn_user
@@ -37,6 +37,7 @@ from labelance._validation._features import MissingPolicy, check_no_missing
 from labelance._validation._labels import (
     NEEDS_LABELSETS,
     check_all_known,
+    take_unknown,
     validate_labels,
 )
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError, arg
@@ -176,25 +177,72 @@ class Draw:
         """Return the draw with X and y in the containers of the data that it is from."""
         if self.y is not None:  # a function has made tables
             return self
-        n = data.n_samples
-        X, y = data.restore(
-            self.rows, self.Y_rows, self.X_new, self.Y_new, self.unknown_rows, self.unknown_new
-        )
-        n_kept = n if self.rows is None else len(self.rows)
+        kept = kept_rows(self, data.n_samples)
         n_new = 0 if self.Y_new is None else self.Y_new.shape[0]
-        source_rows = np.full(n_kept + n_new, -1)
-        source_rows[:n_kept] = np.arange(n) if self.rows is None else self.rows
-        is_original = np.zeros(len(source_rows), dtype=bool)
-        # A row that comes again is a clone.
-        first = slice(n) if self.rows is None else np.unique(self.rows, return_index=True)[1]
-        is_original[first] = True
+        Y, unknown = _all_labels(self, data)
+        is_original = np.zeros(len(kept) + n_new, dtype=bool)
+        is_original[np.unique(kept, return_index=True)[1]] = True  # a row that repeats is a clone
         return Draw(
             provenance=self.provenance,
-            X=X,
-            y=y,
-            source_rows=source_rows,
+            X=data.features.restore(self.rows, self.X_new),
+            y=data.labels.restore(Y, self.rows, n_new, unknown),
+            source_rows=np.concatenate([kept, np.full(n_new, -1)]),
             is_original=is_original,
         )
+
+
+def keep_rows(rows: np.ndarray, **provenance: Any) -> Draw:
+    """Return the draw that keeps some of the original rows."""
+    return Draw(rows=rows, provenance={"sample_indices_": rows, **provenance})
+
+
+def add_rows(
+    X: Any,
+    Y: sp.csr_array,
+    seeds: np.ndarray,
+    references: np.ndarray,
+    unknown: sp.csr_array | None = None,
+    **provenance: Any,
+) -> Draw:
+    """Return the draw that adds rows between seeds and references, if there are any."""
+    provenance |= {"seed_indices_": seeds, "reference_indices_": references}
+    if not len(seeds):
+        return Draw(provenance=provenance)
+    return Draw(X_new=X, Y_new=Y, unknown_new=unknown, provenance=provenance)
+
+
+def kept_rows(draw: Draw, n: int) -> np.ndarray:
+    """Return the original rows of the result, of n in all."""
+    return np.arange(n) if draw.rows is None else draw.rows
+
+
+def kept_labels(draw: Draw, data: Data) -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Return the labels of the original rows of the result, and their unknown cells."""
+    rows = slice(None) if draw.rows is None else draw.rows
+    Y, unknown = draw.Y_rows, draw.unknown_rows
+    if Y is None:
+        Y = data.Y if draw.rows is None else data.Y[rows]
+    return Y, take_unknown(data.unknown, rows) if unknown is None else unknown
+
+
+def _all_labels(draw: Draw, data: Data) -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Return the labels of all rows of the result, and their unknown cells."""
+    Y, unknown = kept_labels(draw, data)
+    if draw.Y_new is None:
+        return Y, unknown
+    if unknown is not None:
+        new = draw.unknown_new
+        new = sp.csr_array(draw.Y_new.shape, dtype=np.int8) if new is None else new
+        unknown = stack_rows(unknown, new)
+    return stack_rows(Y, draw.Y_new), unknown
+
+
+def apply_draw(draw: Draw, data: Data) -> Data:
+    """Return the clean rows of the result, for samplers that work on."""
+    X = data.X if draw.rows is None else data.X[draw.rows]
+    X = X if draw.X_new is None else stack_rows(X, draw.X_new)
+    Y, unknown = _all_labels(draw, data)
+    return Data(replace(data.features, X=X), replace(data.labels, Y=Y, unknown=unknown))
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,9 +436,8 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         with show_progress(self.verbose):
             plan = self._plan_data(self._validate(X, y), None)
             resampled = plan.draw(self.random_state)
-        only_rows = isinstance(plan.data, Data) and isinstance(
-            plan.data.features.container, RowsContainer
-        )
+        if isinstance(plan.data, Data) and plan.data.features.only_rows:
+            n_neighbors = None  # nothing is near to text
         after = validate_labels(resampled.y, caller="explain", needs_all=None)
         options = {
             "missing": "distance",
@@ -398,24 +445,15 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
             "verbose": self.verbose,
             **self._distance_options(),
         }
-        if only_rows:
-            n_neighbors = None  # nothing is near to text
-        enough = (
-            n_neighbors is not None and after.Y.shape[0] > n_neighbors
-        )  # else too few rows are left to look around
+        # Too few rows may be left to look around.
+        n_after = n_neighbors if n_neighbors and after.Y.shape[0] > n_neighbors else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FeatureScaleWarning)  # the sampler has warned already
             first = profile(X, y, n_neighbors=n_neighbors, **options)
-            then = profile(
-                resampled.X, resampled.y, n_neighbors=n_neighbors if enough else None, **options
-            )
-        return Explanation(
-            first,
-            then,
-            *count_changes(
-                before.Y, after.Y, resampled.is_original, resampled.provenance.get("seed_indices_")
-            ),
-        )
+            then = profile(resampled.X, resampled.y, n_neighbors=n_after, **options)
+        seeds = resampled.provenance.get("seed_indices_")
+        changes = count_changes(before.Y, after.Y, resampled.is_original, seeds)
+        return Explanation(first, then, *changes)
 
     @abstractmethod
     def _plan(self, data: Data, neighborhood: Any) -> Any:
@@ -470,9 +508,13 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
         return self.traits.needs_all
 
     def _accept(self, X: Any, data: Data) -> Data:
-        """Return clean rows, after a look at them; ``X`` is the same as the user gave it."""
+        """Return clean rows, after a look at them; ``X`` is the same as the user gave it.
+
+        Sets ``constant_labels_`` and warns of them: such labels have nothing to balance.
+        """
         sklearn_validate_data(self, peek_columns(X), skip_check_array=True)
-        self._warn_of_constant_labels(data)
+        self.constant_labels_ = _constant_labels(data.Y, data.labels.n_known)
+        _warn_of_constant(self.constant_labels_, data.labels.names or range(data.Y.shape[1]))
         return data
 
     def _validation_options(self) -> dict[str, Any]:
@@ -482,11 +524,6 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
     def _distance_options(self) -> dict[str, Any]:
         """Return how distances are taken, as `labelance.imbalance.profile` asks it."""
         return {}
-
-    def _warn_of_constant_labels(self, data: Data) -> None:
-        """Set ``constant_labels_`` and warn: such labels have nothing to balance."""
-        self.constant_labels_ = _constant_labels(data.Y, data.labels.n_known)
-        _warn_of_constant(self.constant_labels_, data.labels.names or range(data.Y.shape[1]))
 
     def _report(self, n: int, drawn: Draw, seconds: float) -> None:
         """Print in one line what was done, as scikit-learn's verbose estimators do."""
@@ -543,19 +580,10 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
 
     def _accept(self, X: Any, data: Data) -> Data:
         super()._accept(X, data)
-        self._warn_of_wide_columns(data)
-        return data
-
-    def _warn_of_wide_columns(self, data: Data) -> None:
-        """Warn where distances are those of few columns."""
-        # A user's search has distances of its own.
-        searches = (
-            self.scale is None
-            and self.metric == "euclidean"
-            and isinstance(self.k_neighbors, Integral)
-        )
-        if searches:
+        own_search = not isinstance(self.k_neighbors, Integral)  # has distances of its own
+        if self.scale is None and self.metric == "euclidean" and not own_search:
             warn_of_dominant_columns(type(self).__name__, data.features)
+        return data
 
     def _distance_options(self) -> dict[str, Any]:
         return {**self._validation_options(), "scale": self.scale, "metric": self.metric}
@@ -574,9 +602,10 @@ class NeighborSampler(BaseMultiLabelSampler, metaclass=ABCMeta):
         )
 
     def _neighborhood(
-        self, data: Data, metric: FeatureMetric, given: Neighborhood | None
+        self, data: Data, given: Neighborhood | None, metric: FeatureMetric | None = None
     ) -> Neighborhood:
         """Return the given neighborhood if it is of these rows, or search."""
+        metric = metric or self._feature_metric(data.X, data.categorical)
         if given is not None:
             k = int(self.k_neighbors) if isinstance(self.k_neighbors, Integral) else None
             check_neighborhood(given, data.X, metric, k, caller=type(self).__name__)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABCMeta
 from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -21,8 +19,14 @@ from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import Algorithm
-from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
+from labelance.neighbors._metric import Scale
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    keep_rows,
+    shared_constraints,
+)
 from labelance.sampling._strategy import (
     SamplingStrategy,
     above_mean_irlbl,
@@ -79,15 +83,6 @@ def _count_shared(
     return np.asarray(shared.sum(axis=1, dtype=np.int64)).reshape(others.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Deletion:
-    """The rows to delete, as a mask, and what a fitted sampler says about how they were found."""
-
-    rows: np.ndarray
-    threshold: float
-    fitted: Mapping[str, Any]
-
-
 class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
     """Base of samplers that delete rows whose labels differ from their neighbors'."""
 
@@ -95,26 +90,19 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
         deletes=True, random=False, finds_neighbors=True, in_blocks=True, needs_all=None
     )
 
-    @abstractmethod
-    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
-        """Return the rows to delete."""
-
-    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Deletion:
-        metric = self._feature_metric(data.X, data.categorical)
-        around = self._neighborhood(data, metric, neighborhood)
-        deletion = self._rows_to_delete(data, around)
-        if deletion.rows.all():
+    def _delete(self, marked: np.ndarray, threshold: float, **fitted: Any) -> Draw:
+        """Return the draw of the rows that are not marked."""
+        if marked.all():
             raise InputError(
                 f"{type(self).__name__} would remove all rows",
-                f"The labels of all {data.n_samples} rows differ from those of their neighbors "
-                f"by more than the threshold of {deletion.threshold:g}",
+                f"The labels of all {len(marked)} rows differ from those of their neighbors "
+                f"by more than the threshold of {threshold:g}",
                 f"Raise {arg('label_distance_threshold')}, or apply REMEDIAL first",
             )
-        return deletion
+        return keep_rows(np.flatnonzero(~marked), **fitted)
 
-    def _draw(self, data: Data, plan: Deletion, rng: np.random.Generator) -> Draw:
-        kept = np.flatnonzero(~plan.rows)
-        return Draw(rows=kept, provenance={"sample_indices_": kept, **plan.fitted})
+    def _draw(self, data: Data, plan: Draw, rng: np.random.Generator) -> Draw:
+        return plan
 
 
 class MLeNN(NeighborCleaner):
@@ -245,7 +233,8 @@ class MLeNN(NeighborCleaner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
+    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Draw:
+        around = self._neighborhood(data, neighborhood)
         kept = resolve_labels(self.sampling_strategy, data, above_mean_irlbl, caller="MLeNN")
         candidates = np.flatnonzero(~rows_that_may_have(data, kept))
         neighbors = around.indices[candidates]
@@ -256,7 +245,7 @@ class MLeNN(NeighborCleaner):
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[candidates] = 2 * far.sum(axis=1) >= around.n_neighbors
         strategy = rows_by_label(data, kept, column_counts(data.Y))
-        return Deletion(marked, self.label_distance_threshold, {"sampling_strategy_": strategy})
+        return self._delete(marked, self.label_distance_threshold, sampling_strategy_=strategy)
 
 
 class MLTL(NeighborCleaner):
@@ -397,20 +386,14 @@ class MLTL(NeighborCleaner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _neighborhood(
-        self, data: Data, metric: FeatureMetric, given: Neighborhood | None
-    ) -> Neighborhood:
-        return super()._neighborhood(data, metric, None if given is None else given.truncate(1))
-
-    def _rows_to_delete(self, data: Data, around: Neighborhood) -> Deletion:
-        threshold = (
-            choose_threshold(data.Y)
-            if self.label_distance_threshold is None
-            else self.label_distance_threshold
-        )
+    def _plan(self, data: Data, neighborhood: Neighborhood | None) -> Draw:
+        given = None if neighborhood is None else neighborhood.truncate(1)
+        nearest = self._neighborhood(data, given).indices
+        threshold = self.label_distance_threshold
+        if threshold is None:
+            threshold = choose_threshold(data.Y)
         protected = self._protected_labels(data)
         candidates = self._candidates(data, protected)
-        nearest = around.indices
         distances = label_distances(
             data.Y, candidates, nearest[candidates], "jaccard", data.unknown
         )
@@ -420,8 +403,9 @@ class MLTL(NeighborCleaner):
         marked = np.zeros(data.n_samples, dtype=bool)
         marked[linked] = True
         strategy = rows_by_label(data, protected, column_counts(data.Y))
-        fitted = {"label_distance_threshold_": threshold, "sampling_strategy_": strategy}
-        return Deletion(marked, threshold, fitted)
+        return self._delete(
+            marked, threshold, label_distance_threshold_=threshold, sampling_strategy_=strategy
+        )
 
     def _protected_labels(self, data: Data) -> np.ndarray:
         """Return the labels whose rows are never deleted."""

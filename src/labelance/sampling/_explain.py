@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import did_you_mean, optional_import
+from labelance._utils._messages import did_you_mean
 from labelance._utils._notebook import draw_result
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile
@@ -75,7 +75,8 @@ class Explanation:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per label: counts, what it gained and lost, IRLbl and types."""
-        pandas = optional_import("pandas", extra="data", purpose="A data frame")
+        import pandas as pd
+
         columns: dict[str, Any] = {
             "count_before": self.before.label_counts,
             "gained": self.gained,
@@ -88,7 +89,7 @@ class Explanation:
             if measured.type_counts is not None:
                 for code, kind in enumerate(("SF", "BD", "RR", "OT")):
                     columns[f"{kind}_{when}"] = measured.type_counts[:, code]
-        return pandas.DataFrame(columns, index=pandas.Index(self.before.label_names, name="label"))
+        return pd.DataFrame(columns, index=pd.Index(self.before.label_names, name="label"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that fits into JSON, without the seeds."""

@@ -4,31 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# The bags are the fields of MLROSPlan and of MajorityBags.
 def clone_in_turns(
-    indptr: Integers,
-    indices: Integers,
-    labels: Ints,
-    starts: Ints,
-    rows: Ints,
-    counts: Ints,
-    at_mean: Ints,
-    targets: Floats,
-    static_max: bool,
-    numbers: Floats,
-) -> Ints: ...
+    indptr: Integers, indices: Integers, *bags: Any, static_max: bool, numbers: Floats
+) -> NDArray[np.int64]: ...
 def delete_in_turns(
-    indptr: Integers,
-    indices: Integers,
-    labels: Ints,
-    starts: Ints,
-    cells: Ints,
-    row_of: Ints,
-    place_of: Ints,
-    counts: Ints,
-    at_mean: Ints,
-    static_max: bool,
-    numbers: Floats,
-) -> Ints: ...
+    indptr: Integers, indices: Integers, *bags: Any, static_max: bool, numbers: Floats
+) -> NDArray[np.int64]: ...

@@ -19,8 +19,14 @@ from labelance._validation._features import MissingPolicy, check_no_device
 from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
-from labelance.sampling._mlrknnos import NumericEncoder, join_columns
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    add_rows,
+    shared_constraints,
+)
+from labelance.sampling._mlrknnos import NumericEncoder
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._strategy import (
     above_mean_irlbl,
@@ -330,15 +336,8 @@ class LSDMLO(NeighborSampler):
         cells, places = choose_cells(plan.cells[seeds], rng)
         references = plan.neighbors[cells, rng.integers(self.k_neighbors, size=len(seeds))]
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng)
-        return Draw(
-            X_new=X_new,
-            Y_new=nearer_labels(plan.metrics, data, X_new, seeds, references),
-            provenance={
-                "seed_indices_": seeds,
-                "reference_indices_": references,
-                "label_indices_": plan.rare[places],
-            },
-        )
+        Y_new = nearer_labels(plan.metrics, data, X_new, seeds, references)
+        return add_rows(X_new, Y_new, seeds, references, label_indices_=plan.rare[places])
 
 
 def seed_weights(Y: sp.csr_array, rare: np.ndarray, around: np.ndarray) -> np.ndarray:
@@ -346,29 +345,22 @@ def seed_weights(Y: sp.csr_array, rare: np.ndarray, around: np.ndarray) -> np.nd
 
     ``around`` has the neighbors of the rows that have the first label, then the second, and so on.
     """
-    n, weights, last = Y.shape[0], np.zeros(Y.shape[0]), 0
-    related, columns = related_labels(Y), Y.tocsc()
+    has_label, weights, last = Y.toarray() == 1, np.zeros(Y.shape[0]), 0
+    related = related_labels(Y)
     for j in rare:
-        rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        rows = np.flatnonzero(has_label[:, j])
         first, last = last, last + len(rows)
         neighbors = around[first:last]
-        agree = _having(columns, j, n)[neighbors].mean(axis=1)
+        agree = has_label[neighbors, j].mean(axis=1)
         usable = (agree > 0) & (agree < 1)
         locality = np.column_stack([rows, neighbors])
         support = np.zeros(len(rows))
         for other in related.indices[related.indptr[j] : related.indptr[j + 1]]:
-            present = _having(columns, other, n)[locality].sum(axis=1)
+            present = has_label[locality, other].sum(axis=1)
             support = np.maximum(support, present / neighbors.shape[1])
         part = _normalised(np.where(usable, agree, 0)) + _normalised(support)
         weights[rows] += np.where(usable, part, 0)
     return weights
-
-
-def _having(columns: sp.csc_array, label: int, n: int) -> np.ndarray:
-    """Return a mask of the rows that have a label."""
-    mask = np.zeros(n, dtype=bool)
-    mask[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] = True
-    return mask
 
 
 def _normalised(values: np.ndarray) -> np.ndarray:
@@ -385,15 +377,11 @@ def nearer_labels(
     metrics: list[FeatureMetric], data: Data, X_new: Any, seeds: np.ndarray, references: np.ndarray
 ) -> sp.csr_array:
     """Return the labels that both parents have, or that the nearer one has by that label."""
-    of_seed, of_reference = data.Y[seeds], data.Y[references]
-    both = sp.csc_array(of_seed.multiply(of_reference))
-    one_of_them = sp.csc_array(of_seed != of_reference)
-    by_seed = of_seed.tocsc()
-    rows = np.split(both.indices, both.indptr[1:-1])
-    for j in np.flatnonzero(np.diff(one_of_them.indptr)):
-        differ = one_of_them.indices[one_of_them.indptr[j] : one_of_them.indptr[j + 1]]
+    seed_has, reference_has = (data.Y[rows].toarray() == 1 for rows in (seeds, references))
+    has_label = seed_has & reference_has
+    for j in np.flatnonzero((seed_has != reference_has).any(axis=0)):
+        differ = np.flatnonzero(seed_has[:, j] != reference_has[:, j])
         to_seed = metrics[j].paired(X_new, data.X, differ, seeds[differ])
         to_reference = metrics[j].paired(X_new, data.X, differ, references[differ])
-        seed_has = np.isin(differ, by_seed.indices[by_seed.indptr[j] : by_seed.indptr[j + 1]])
-        rows[j] = np.concatenate([rows[j], differ[(to_seed <= to_reference) == seed_has]])
-    return join_columns(rows, len(seeds))
+        has_label[differ, j] = (to_seed <= to_reference) == seed_has[differ, j]
+    return sp.csr_array(has_label, dtype=np.int8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -16,10 +16,17 @@ from labelance._progress import track
 from labelance._utils._compat import Interval
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
+from labelance.imbalance._local import part_cells
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    add_rows,
+    shared_constraints,
+)
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._random import labelset_bags
 from labelance.sampling._strategy import above_mean_irlbl, check_row_limit
@@ -66,7 +73,8 @@ class Distances:
         distances = np.take_along_axis(self.listed.distances[queries], places, axis=1)
         lacking = np.flatnonzero(counts < k)
         if len(lacking):
-            found, distances = (_widened(table, k) for table in (found, distances))
+            room = ((0, 0), (0, k - found.shape[1]))
+            found, distances = np.pad(found, room), np.pad(distances, room)
             found[lacking], distances[lacking] = self.search(queries[lacking], rows, k)
         return found, distances
 
@@ -96,13 +104,6 @@ def first_places(mask: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     Where there are fewer, other places follow them.
     """
     return np.argsort(~mask, axis=1, kind="stable")[:, :k], mask.sum(axis=1)
-
-
-def _widened(table: np.ndarray, k: int) -> np.ndarray:
-    """Return a table with room for k columns."""
-    wide = np.empty((len(table), k), dtype=table.dtype)
-    wide[:, : table.shape[1]] = table
-    return wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,12 +192,6 @@ def find_noise(space: Distances, Y: sp.csr_array, k: int) -> np.ndarray:
         inner = ~lone | np.isin(label, found)
         noise[cells] = lone & (distances[:, 0] > _FAR * distances[inner].max())
     return noise
-
-
-def without_cells(Y: sp.csr_array, cells: np.ndarray) -> sp.csr_array:
-    """Return Y without some of its stored ones."""
-    indptr = np.concatenate(([0], np.cumsum(~cells)))[Y.indptr]
-    return sp.csr_array((Y.data[~cells], Y.indices[~cells], indptr), shape=Y.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +349,7 @@ class MLBOTE(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         space = Distances(data.X, metric, self.n_jobs)
         noise = find_noise(space, data.Y, self.k_neighbors)
-        Y = without_cells(data.Y, noise)
+        Y = part_cells(data.Y, ~noise)[0]
         references, n_references = self._references(space, Y)
         self_weight, thinness, at_border = self._borders(space, Y)
         self_weight = np.where(n_references > 0, self_weight, 0)
@@ -438,17 +433,10 @@ class MLBOTE(NeighborSampler):
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng, line=True)
         rows = np.repeat(np.arange(data.n_samples), np.diff(data.Y.indptr))
         cells = np.column_stack([rows, data.Y.indices])[plan.noise]
-        return Draw(
-            Y_rows=plan.Y if len(cells) else None,
-            X_new=X_new if len(seeds) else None,
-            Y_new=plan.Y[seeds] if len(seeds) else None,
-            provenance={
-                "seed_indices_": seeds,
-                "reference_indices_": references,
-                "seed_types_": types,
-                "noise_cells_": cells,
-            },
+        draw = add_rows(
+            X_new, plan.Y[seeds], seeds, references, seed_types_=types, noise_cells_=cells
         )
+        return replace(draw, Y_rows=plan.Y) if len(cells) else draw
 
     def _interior_seeds(
         self, plan: MLBOTEPlan, before: np.ndarray, rng: np.random.Generator

@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from labelance._arrays._columns import column_means, column_range, total_variance
-from labelance._arrays._containers import to_dense
+from labelance._arrays._containers import column_counts, to_dense
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import stack_rows
 from labelance._arrays._sparse import narrow_indices
@@ -34,11 +34,17 @@ from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    add_rows,
+    shared_constraints,
+)
 from labelance.sampling._strategy import (
     SamplingStrategy,
     check_balanceable,
-    check_row_limit,
+    label_bags,
     rows_by_label,
     rows_to_balance,
 )
@@ -125,9 +131,8 @@ class NumericEncoder:
 
     def transform(self, X: Any) -> Any:
         """Return clean rows as numbers, in their container."""
-        return self._transform_sparse(X) if sp.issparse(X) else self._transform_dense(X)
-
-    def _transform_sparse(self, X: sp.csr_array) -> sp.csr_array:
+        if not sp.issparse(X):
+            return self.transform(sp.csr_array(X)).toarray()
         values = np.where(np.isnan(X.data), self.mean[X.indices], X.data) / self.width[X.indices]
         nominal = self.nominal[X.indices]
         columns = self.first[X.indices]
@@ -137,16 +142,6 @@ class NumericEncoder:
         return narrow_indices(
             sp.csr_array((values.astype(X.dtype), columns, X.indptr), shape=shape)
         )
-
-    def _transform_dense(self, X: np.ndarray) -> np.ndarray:
-        out = np.zeros((X.shape[0], self.first[-1]), dtype=X.dtype)
-        numeric, nominal = np.flatnonzero(~self.nominal), np.flatnonzero(self.nominal)
-        known = np.where(np.isnan(X[:, numeric]), self.mean[numeric], X[:, numeric])
-        out[:, self.first[numeric]] = known / self.width[numeric]
-        rows, which = np.nonzero(X[:, nominal])
-        features = nominal[which]
-        out[rows, self.first[features] + self._places(X[rows, features], features)] = 1.0
-        return out
 
     def _places(self, codes: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Return which of its feature's columns each code that is not 0 has."""
@@ -392,17 +387,14 @@ class MLRkNNOS(NeighborSampler):
     def _plan(self, data: Data, neighborhood: None) -> MLRkNNOSPlan:
         check_no_device(data.X, caller="MLRkNNOS")
         values = minority_values(data.Y)
-        by_label = minority_matrix(data.Y, values).tocsc()
-        sizes = np.diff(by_label.indptr)
+        minority = minority_matrix(data.Y, values)
+        sizes = column_counts(minority)
         n_new = rows_to_balance(self.sampling_strategy, data)
         chosen = (sizes > 1) & (n_new > 0)
         labels = np.flatnonzero(chosen)
-        check_balanceable(n_new[labels], self.max_synthetic, caller="MLRkNNOS")
-        check_row_limit(sum(n_new[labels].tolist()), data, caller="MLRkNNOS")
-        bags = np.split(by_label.indices.astype(np.int64), by_label.indptr[1:-1])
-        reverse = self._for_each(
-            self._reverse_neighbors, [(data, bags[label]) for label in labels], "Searching bags"
-        )
+        check_balanceable(n_new[labels], self.max_synthetic, data, caller="MLRkNNOS")
+        bags = [(data, bag) for bag in label_bags(minority, labels)]
+        reverse = self._for_each(self._reverse_neighbors, bags, "Searching bags")
         width = self._feature_metric(data.X, data.categorical).compiled.width
         encoder = NumericEncoder.learn(data.X, data.categorical, width)
         self.sampling_strategy_ = rows_by_label(data, chosen, n_new)
@@ -412,15 +404,9 @@ class MLRkNNOS(NeighborSampler):
         pairs = [near.draw(size, rng) for near, size in zip(plan.reverse, plan.n_new)]
         seeds, references = (np.concatenate(parents) for parents in zip(*pairs))
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng)
-        return Draw(
-            X_new=X_new,
-            Y_new=self._label(data, plan, X_new, rng),
-            provenance={
-                "seed_indices_": seeds,
-                "reference_indices_": references,
-                "label_indices_": np.repeat(plan.labels, plan.n_new),
-            },
-        )
+        Y_new = self._label(data, plan, X_new, rng)
+        made_for = np.repeat(plan.labels, plan.n_new)
+        return add_rows(X_new, Y_new, seeds, references, label_indices_=made_for)
 
     def _reverse_neighbors(self, data: Data, bag: np.ndarray) -> ReverseNeighbors:
         metric = self._feature_metric(data.X, data.categorical, rows=bag)

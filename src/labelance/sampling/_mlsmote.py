@@ -7,11 +7,11 @@ how many entries of each count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,52 +22,45 @@ from labelance._arrays._containers import Kind, column_counts
 from labelance._arrays._dask import DaskRows, compute, even_edges, map_blocks
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._open import stack_rows, take_rows
+from labelance._arrays._sparse import narrow_indices
 from labelance._progress import track
 from labelance._utils._compat import StrOptions
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
 from labelance._validation._labels import take_unknown
 from labelance.exceptions import InputError, arg
-from labelance.imbalance._local import Variant
+from labelance.imbalance._local import Variant, part_cells
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    add_rows,
+    apply_draw,
+    shared_constraints,
+)
 from labelance.sampling._strategy import (
     SamplingStrategy,
     Strategy,
     above_mean_irlbl,
     check_row_limit,
+    label_bags,
     resolve_strategy,
     rows_by_label,
 )
 
 _CELLS_PER_BLOCK = 1 << 14  # of dense rows that vote together
-
-
-def label_bags(Y: sp.csr_array, labels: np.ndarray) -> list[np.ndarray]:
-    """Return, for each of the labels, the rows that have it, in row order.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from labelance.sampling._mlsmote import label_bags
-    >>> label_bags(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]), [1, 2])
-    [array([0, 2]), array([2])]
-    """
-    by_label = Y.tocsc()
-    rows, starts = by_label.indices.astype(np.int64), by_label.indptr
-    return [rows[starts[label] : starts[label + 1]] for label in labels]
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 def draw_places(
-    sizes: np.ndarray, n_seeds: int | np.ndarray | None, rng: np.random.Generator
-) -> np.ndarray | slice:
+    sizes: np.ndarray, n_seeds: int | np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Return which members are seeds, counted through all bags, bag by bag.
 
-    All (None), a number of them drawn from all bags together, or from each bag its number.
+    They are a number drawn from all bags together, or from each bag its number.
     """
-    if n_seeds is None:
-        return slice(None)
     if isinstance(n_seeds, np.ndarray):
         first = np.cumsum(sizes) - sizes
         return np.sort(np.repeat(first, n_seeds) + rng.integers(np.repeat(sizes, n_seeds)))
@@ -75,125 +68,59 @@ def draw_places(
     return np.sort(rng.integers(total, size=n_seeds)) if total else np.empty(0, dtype=np.int64)
 
 
-def split_places(places: np.ndarray | slice, sizes: np.ndarray) -> list[np.ndarray | slice]:
+def split_places(places: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     """Return the places that were drawn bag by bag, counted inside each bag."""
-    if isinstance(places, slice):
-        return [places] * len(sizes)
     first = np.cumsum(sizes) - sizes
     parts = np.split(places, np.searchsorted(places, first[1:]))
     return [part - start for part, start in zip(parts, first)]
 
 
 @dataclass(frozen=True, eq=False)
-class SeedNeighborhoods:
-    """A seed and its neighbors inside a bag, for each candidate row.
+class CandidateRows:
+    """Synthetic rows as far as they do not depend on chance: one for each member of some bags.
 
     Parameters
     ----------
     rows : ndarray of int of shape (g, 1 + k)
-        The seed, then its neighbors, nearest first, and -1 where a bag has fewer.
+        The seed, then its neighbors inside its bag, nearest first, and -1 where there are fewer.
     sizes : ndarray of int of shape (g,)
-        How many rows each neighborhood has, the seed included; at least 2.
+        How many rows each of these neighborhoods has, the seed included; at least 2.
     labels : ndarray of int of shape (g,)
         The label whose bag it lies in.
+    Y : csr_array of shape (g, q)
+        The labels of the synthetic rows.
+    unknown : csr_array of shape (g, q) or None
+        Ones at labels that no row of the neighborhood knows; None where all are known.
+    nominal : array, csr_array or None
+        The values of their nominal features, as :func:`vote_values` gives them; None if all
+        features are numeric.
     """
 
     rows: np.ndarray
     sizes: np.ndarray
     labels: np.ndarray
-
-    @classmethod
-    def of(
-        cls, labels: np.ndarray, bags: Sequence[np.ndarray], around: Sequence[np.ndarray]
-    ) -> SeedNeighborhoods:
-        """Join the neighbors found inside each bag, as places in the bag, to lines of rows."""
-        lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
-        widths = np.array([1 + places.shape[1] for places in around], dtype=np.int64)
-        rows = np.full((lengths.sum(), widths.max(initial=1)), -1, dtype=np.int64)
-        start = 0
-        for bag, places in zip(bags, around):
-            part = rows[start : start + len(bag)]
-            part[:, 0], part[:, 1 : 1 + places.shape[1]] = bag, bag[places]
-            start += len(bag)
-        return cls(rows, np.repeat(widths, lengths), np.repeat(labels, lengths))
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @property
-    def seeds(self) -> np.ndarray:
-        """The first row of every neighborhood."""
-        return self.rows[:, 0]
-
-    def take(self, places: np.ndarray | slice) -> SeedNeighborhoods:
-        """Return some of the neighborhoods; one may come more than once."""
-        return SeedNeighborhoods(self.rows[places], self.sizes[places], self.labels[places])
-
-    def draw_references(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw one of the neighbors of every seed."""
-        chosen = rng.integers(1, self.sizes)
-        return self.rows[np.arange(len(self)), chosen]
-
-
-class SyntheticRows(NamedTuple):
-    """Synthetic rows, their seeds and references, and the label whose bag these lie in."""
-
-    X: Any
     Y: sp.csr_array
-    seeds: np.ndarray
-    references: np.ndarray
-    labels: np.ndarray
-    unknown: sp.csr_array | None = None
-
-    def append(self, more: SyntheticRows) -> SyntheticRows:
-        """Return these rows and others."""
-        joined = SyntheticRows(*(stack_rows(*both) for both in zip(self[:5], more[:5])))
-        unknown = None if self.unknown is None else stack_rows(self.unknown, more.unknown)
-        return joined._replace(unknown=unknown)
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateRows:
-    """Synthetic rows as far as they do not depend on chance.
-
-    Parameters
-    ----------
-    neighborhoods : SeedNeighborhoods
-        Their seeds, and the neighbors that references are drawn from.
-    Y : csr_array of shape (g, q)
-        Their labels.
-    nominal : array, csr_array or None
-        The values of their nominal features, as :func:`vote_values`
-        gives them; None if all features are numeric.
-    unknown : csr_array of shape (g, q) or None
-        Ones at labels that no row of their neighborhood knows; None where all are known.
-    """
-
-    neighborhoods: SeedNeighborhoods
-    Y: sp.csr_array
+    unknown: sp.csr_array | None
     nominal: Any
-    unknown: sp.csr_array | None = None
 
-    def take(self, places: np.ndarray | slice) -> CandidateRows:
+    def take(self, places: np.ndarray) -> CandidateRows:
         """Return some of the candidate rows; one may come more than once."""
-        if isinstance(places, slice):
-            return self
         nominal = None if self.nominal is None else self.nominal[places]
-        unknown = take_unknown(self.unknown, places)
-        return CandidateRows(self.neighborhoods.take(places), self.Y[places], nominal, unknown)
+        lines = self.rows[places], self.sizes[places], self.labels[places]
+        return CandidateRows(*lines, self.Y[places], take_unknown(self.unknown, places), nominal)
 
-    def draw(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> SyntheticRows:
+    def draw(self, X: Any, categorical: np.ndarray, rng: np.random.Generator) -> Draw:
         """Draw a reference for every seed, and numbers between the two."""
-        around = self.neighborhoods
-        references = around.draw_references(rng)
+        seeds = self.rows[:, 0]
+        references = self.rows[np.arange(len(seeds)), rng.integers(1, self.sizes)]
         if self.nominal is not None and categorical.all():
             X_new = self.nominal
         else:
-            X_new = interpolate_rows(X, around.seeds, references, categorical, rng)
+            X_new = interpolate_rows(X, seeds, references, categorical, rng)
             if self.nominal is not None:
                 X_new = replace_columns(X_new, categorical, self.nominal)
-        parents = around.seeds, references, around.labels
-        return SyntheticRows(X_new, self.Y, *parents, self.unknown)
+        parents = seeds, references
+        return add_rows(X_new, self.Y, *parents, unknown=self.unknown, label_indices_=self.labels)
 
 
 def vote_labels(
@@ -240,9 +167,7 @@ def _voters(rows: np.ndarray, first: int, sizes: np.ndarray, n: int) -> sp.csr_a
 
 def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
     """Return ones at some of the stored cells."""
-    indptr = np.concatenate(([0], np.cumsum(kept)))[table.indptr].astype(np.int32)
-    columns = table.indices[kept].astype(np.int32)
-    found = sp.csr_array((np.ones(len(columns), np.int8), columns, indptr), shape=table.shape)
+    found = narrow_indices(part_cells(table, kept)[0])
     found.sort_indices()
     return found
 
@@ -307,29 +232,13 @@ def _vote_sparse(
     line = np.repeat(np.arange(len(sizes)), np.diff(counts.indptr))
     candidates = _keep_cells(counts, 2 * counts.data > (sizes - first)[line])
     line = np.repeat(np.arange(len(sizes)), np.diff(candidates.indptr))
-    ballots = []
-    for place in range(first, rows.shape[1]):
-        ballot = _read_at(candidates, X[rows[:, place]])
-        ballot[place >= sizes[line]] = np.nan
-        ballots.append(ballot)
+    ballots = [
+        np.where(place < sizes[line], take_cells(X, rows[line, place], candidates.indices), np.nan)
+        for place in range(first, rows.shape[1])
+    ]
     candidates.data = _most_frequent(ballots).astype(X.dtype)
     candidates.eliminate_zeros()
     return candidates
-
-
-def _read_at(cells: sp.csr_array, X: sp.csr_array) -> np.ndarray:
-    """Return the values of X at the cells of a pattern.
-
-    The sum of two patterns has the cells of both in order: those of X are where it has a 2 or a 3.
-    """
-    own, others = (
-        sp.csr_array((np.full(T.nnz, bit, np.int8), T.indices, T.indptr), shape=T.shape)
-        for T, bit in ((cells, 1), (X, 2))
-    )
-    both = (own + others).data
-    values = np.zeros(cells.nnz)
-    values[(both == 3)[both != 2]] = X.data[(both == 3)[both != 1]]
-    return values
 
 
 def _most_frequent(ballots: list[np.ndarray]) -> np.ndarray:
@@ -375,15 +284,16 @@ LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
 
 @dataclass(frozen=True, eq=False)
 class MLSMOTEPlan:
-    """The minority labels with their bags, and the candidate rows.
+    """The minority labels with their bags, how many seeds to draw, and the candidate rows.
 
-    ``quotas`` say how many seeds each bag gives, if labels have targets. ``candidates`` are None
-    with ``variant="mulan"``: bags that grow are searched again in every draw.
+    ``n_seeds`` is the number of seeds from all bags together or from each, None if every member
+    of every bag is a seed once. ``candidates`` are None with ``variant="mulan"``: bags that grow
+    are searched again in every draw.
     """
 
     labels: np.ndarray
     bags: list[np.ndarray]
-    quotas: np.ndarray | None
+    n_seeds: int | np.ndarray | None
     candidates: CandidateRows | None
 
     @property
@@ -572,19 +482,16 @@ class MLSMOTE(NeighborSampler):
         total = sum(n_new[labels].tolist()) if self.n_synthetic is None else self.n_synthetic
         check_row_limit(int(total), data, caller="MLSMOTE")
         bags = label_bags(data.Y, labels)
-        quotas = None if strategy.targets is None else strategy.lacking[labels].astype(np.int64)
-        candidates = None
-        if self.variant != "mulan":  # else the bags grow, and are searched when their turn comes
-            around = [
-                self._search(take_rows(data.X, bag), data)
-                for bag in track(bags, "Searching bags", "labels")
-            ]
-            seeds = SeedNeighborhoods.of(labels, bags, around)
-            candidates = self._candidates(data, data.X, data.Y, data.unknown, seeds)
+        n_seeds: int | np.ndarray | None = self.n_synthetic
+        if strategy.targets is not None:
+            wanted = np.where(strategy.present > 1, strategy.lacking, 0)
+            n_seeds = wanted[labels].astype(np.int64)
+        grows = self.variant == "mulan"  # then the bags are searched when their turn comes
+        candidates = None if grows else self._candidates(data, labels, bags)
         self.sampling_strategy_ = rows_by_label(
             data, chosen, n_new if self.n_synthetic is None else None
         )
-        return MLSMOTEPlan(labels, bags, quotas, candidates)
+        return MLSMOTEPlan(labels, bags, n_seeds, candidates)
 
     def _strategy(self, data: Data) -> Strategy:
         """Return the labels to make rows for, and how many rows they should have, if it says."""
@@ -599,28 +506,27 @@ class MLSMOTE(NeighborSampler):
             )
         return strategy
 
-    def _search(self, X_bag: Any, data: Data) -> np.ndarray:
-        """Return the neighbors inside a bag, as places in it; distances are learned there too."""
-        metric = self._feature_metric(X_bag, data.categorical)
-        k = min(self.k_neighbors, X_bag.shape[0] - 1)
-        return search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
-
-    def _candidates(
-        self,
-        data: Data,
-        X: Any,
-        Y: sp.csr_array,
-        unknown: sp.csr_array | None,
-        around: SeedNeighborhoods,
-    ) -> CandidateRows:
-        """Let neighborhoods in rows like those of the data vote on labels and nominal features."""
-        rows, sizes = around.rows, around.sizes
-        labels, nobody_knows = vote_labels(Y, rows, sizes, self._votes_needed, unknown)
+    def _candidates(self, data: Data, labels: np.ndarray, bags: list[np.ndarray]) -> CandidateRows:
+        """Search inside each bag, and let neighborhoods vote on labels and nominal features."""
+        lines = []
+        for bag in track(bags, "Searching bags", "labels"):
+            X_bag = take_rows(data.X, bag)
+            metric = self._feature_metric(X_bag, data.categorical)
+            k = min(self.k_neighbors, len(bag) - 1)
+            places = search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
+            lines.append(np.column_stack([bag, bag[places]]))
+        lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
+        widths = np.array([line.shape[1] for line in lines], dtype=np.int64)
+        rows = np.full((lengths.sum(), widths.max(initial=1)), -1)
+        for line, last in zip(lines, np.cumsum(lengths)):
+            rows[last - len(line) : last, : line.shape[1]] = line
+        sizes = np.repeat(widths, lengths)
+        Y, nobody_knows = vote_labels(data.Y, rows, sizes, self._votes_needed, data.unknown)
         nominal = None
-        if data.categorical.any() and len(around):
+        if data.categorical.any() and len(rows):
             voters = data.categorical, rows, sizes, self.variant == "mulan"
-            nominal = vote_values(X, *voters, kind=data.kind)
-        return CandidateRows(around, labels, nominal, nobody_knows)
+            nominal = vote_values(data.X, *voters, kind=data.kind)
+        return CandidateRows(rows, sizes, np.repeat(labels, lengths), Y, nobody_knows, nominal)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
         """Return how many rows of a neighborhood must have a label."""
@@ -631,55 +537,33 @@ class MLSMOTE(NeighborSampler):
         return sizes // 2 + 1 if self.labelset_strategy == "majority" else (sizes + 1) // 2
 
     def _draw(self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator) -> Draw:
+        places = None if plan.n_seeds is None else draw_places(plan.sizes, plan.n_seeds, rng)
         if plan.candidates is None:
-            new = self._draw_in_grown_bags(data, plan, rng)
-        else:
-            places = draw_places(plan.sizes, self._n_seeds(plan), rng)
-            new = plan.candidates.take(places).draw(data.X, data.categorical, rng)
-        some = len(new.seeds) > 0
-        return Draw(
-            X_new=new.X if some else None,
-            Y_new=new.Y if some else None,
-            unknown_new=new.unknown if some else None,
-            provenance={
-                "seed_indices_": new.seeds,
-                "reference_indices_": new.references,
-                "label_indices_": new.labels,
-            },
-        )
-
-    def _n_seeds(self, plan: MLSMOTEPlan) -> int | np.ndarray | None:
-        """Return how many seeds to draw: altogether, from each bag, or (None) every member once."""
-        if plan.quotas is None:
-            return self.n_synthetic
-        return np.where(plan.sizes > 0, plan.quotas, 0)
+            return self._draw_in_grown_bags(data, plan, places, rng)
+        candidates = plan.candidates if places is None else plan.candidates.take(places)
+        return candidates.draw(data.X, data.categorical, rng)
 
     def _draw_in_grown_bags(
-        self, data: Data, plan: MLSMOTEPlan, rng: np.random.Generator
-    ) -> SyntheticRows:
+        self, data: Data, plan: MLSMOTEPlan, places: np.ndarray | None, rng: np.random.Generator
+    ) -> Draw:
         """Oversample one label after the other, each in a bag that has grown by then."""
-        n, unknown = data.n_samples, data.unknown
-        none = np.empty(0, dtype=np.int64)
-        unknown_there = None if unknown is None else unknown[:0]
-        new = SyntheticRows(data.X[:0], data.Y[:0], none, none, none, unknown_there)
-        drawn = draw_places(plan.sizes, self._n_seeds(plan), rng)
-        wanted = split_places(drawn, plan.sizes)
-        labels = track(plan.labels, "Oversampling", "labels")
-        for label, bag, places in zip(labels, plan.bags, wanted):
-            grown = label_bags(new.Y, np.array([label]))[0]
-            rows = np.concatenate([bag, n + grown])
-            if len(rows) < 2:
+        grown, made = data, []
+        parts = None if places is None else split_places(places, plan.sizes)
+        for t, label in enumerate(track(plan.labels, "Oversampling", "labels")):
+            (bag,) = label_bags(grown.Y, [label])
+            if len(bag) < 2:
                 continue
-            X_bag = stack_rows(data.X[bag], new.X[grown])
-            Y_bag = stack_rows(data.Y[bag], new.Y[grown])
-            if unknown is not None and new.unknown is not None:
-                unknown_there = stack_rows(unknown[bag], new.unknown[grown])
-            around = self._search(X_bag, data)
-            seeds = SeedNeighborhoods.of(np.array([label]), [np.arange(len(rows))], [around])
-            around_seeds = seeds.take(places)
-            candidates = self._candidates(data, X_bag, Y_bag, unknown_there, around_seeds)
-            made = candidates.draw(X_bag, data.categorical, rng)
-            new = new.append(
-                made._replace(seeds=rows[made.seeds], references=rows[made.references])
-            )
-        return new
+            candidates = self._candidates(grown, np.array([label]), [bag])
+            if parts is not None:
+                candidates = candidates.take(parts[t])
+            made.append(candidates.draw(grown.X, data.categorical, rng))
+            grown = apply_draw(made[-1], grown)
+        provenance = {
+            name: np.concatenate([_NO_ROWS, *(draw.provenance[name] for draw in made)])
+            for name in ("seed_indices_", "reference_indices_", "label_indices_")
+        }
+        new = slice(data.n_samples, None)
+        unknown = take_unknown(grown.unknown, new)
+        return Draw(
+            X_new=grown.X[new], Y_new=grown.Y[new], unknown_new=unknown, provenance=provenance
+        )

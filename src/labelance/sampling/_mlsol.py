@@ -21,7 +21,14 @@ from labelance.imbalance._local import Variant, Weighting, find_local_distributi
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import Algorithm
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import Draw, NeighborSampler, SamplerTraits, shared_constraints
+from labelance.sampling._base import (
+    Draw,
+    NeighborSampler,
+    SamplerTraits,
+    add_rows,
+    keep_rows,
+    shared_constraints,
+)
 from labelance.sampling._strategy import (
     SamplingStrategy,
     check_row_limit,
@@ -271,7 +278,7 @@ class MLSOL(NeighborSampler):
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> MLSOLPlan:
         check_row_limit(self._budget(data), data, caller="MLSOL")
         metric = self._feature_metric(data.X, data.categorical)
-        around = self._neighborhood(data, metric, neighborhood)
+        around = self._neighborhood(data, neighborhood, metric)
         rows = np.ascontiguousarray(around.indices, dtype=np.int64)
         local = find_local_distribution(data.Y, rows, self.variant, self.weighting, data.unknown)
         strategy = resolve_strategy(self.sampling_strategy, data, every_label)
@@ -284,13 +291,7 @@ class MLSOL(NeighborSampler):
                     "No minority cell of these labels can help to reach a target",
                     "Raise the targets, or choose other labels",
                 )
-            raise NothingToSampleError(
-                "MLSOL needs a minority cell with both a minority and a majority cell of its "
-                "label among its neighbors",
-                "No label has one",
-                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
-                "sampling",
-            )
+            raise _no_usable_cell("MLSOL", "No label has one")
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return MLSOLPlan(around, local, weights, metric)
 
@@ -318,16 +319,16 @@ class MLSOL(NeighborSampler):
         )
         cd = positions(plan.metric, data.X, X_new, seeds, references)
         Y_new, unknown = assign_labels(plan.local, seeds, references, cd)
-        return Draw(
-            X_new=X_new,
-            Y_new=Y_new,
-            unknown_new=unknown,
-            provenance={
-                "seed_indices_": seeds,
-                "reference_indices_": references,
-                "positions_": cd,
-            },
-        )
+        return add_rows(X_new, Y_new, seeds, references, unknown, positions_=cd)
+
+
+def _no_usable_cell(caller: str, found: str) -> NothingToSampleError:
+    return NothingToSampleError(
+        f"{caller} needs a minority cell with both a minority and a majority cell of its label "
+        "among its neighbors",
+        found,
+        f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip sampling",
+    )
 
 
 def choose_seeds(
@@ -484,8 +485,7 @@ class MLUL(NeighborSampler):
 
     def _plan(self, data: Data, neighborhood: Neighborhood | None) -> np.ndarray:
         """Return how much each row is worth keeping, the paper's v."""
-        metric = self._feature_metric(data.X, data.categorical)
-        around = self._neighborhood(data, metric, neighborhood)
+        around = self._neighborhood(data, neighborhood)
         chosen = resolve_labels(self.sampling_strategy, data, every_label, caller="MLUL")
         local = None
         if chosen.any():
@@ -493,21 +493,15 @@ class MLUL(NeighborSampler):
             unknown = None if data.unknown is None else data.unknown[:, chosen]
             local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper", unknown)
         if local is None or not local.weights.any():
-            raise NothingToSampleError(
-                "MLUL needs a minority cell with both a minority and a majority cell of its "
-                "label among its neighbors",
-                "No label has one" if chosen.all() else "No chosen label has one",
-                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
-                "sampling",
-            )
+            found = "No label has one" if chosen.all() else "No chosen label has one"
+            raise _no_usable_cell("MLUL", found)
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)
         return row_values(local.weights, u)
 
     def _draw(self, data: Data, plan: np.ndarray, rng: np.random.Generator) -> Draw:
         n = data.n_samples
-        kept = draw_rows_to_keep(plan, n - rows_to_sample(n, self.sampling_ratio), rng)
-        return Draw(rows=kept, provenance={"sample_indices_": kept})
+        return keep_rows(draw_rows_to_keep(plan, n - rows_to_sample(n, self.sampling_ratio), rng))
 
 
 def influences(local: LocalDistribution, around: Neighborhood, variant: Variant) -> np.ndarray:

@@ -9,6 +9,7 @@ it.
 from __future__ import annotations
 
 import math
+from abc import ABCMeta
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -17,17 +18,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
+from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data
 from labelance.imbalance._above_mean import counts_at_mean, irlbl_against_mean
 from labelance.imbalance._local import Variant
-from labelance.sampling._base import Draw, RowSampler, SamplerTraits, shared_constraints
+from labelance.sampling._base import Draw, RowSampler, SamplerTraits, keep_rows, shared_constraints
 from labelance.sampling._kernels import clone_in_turns, delete_in_turns
 from labelance.sampling._strategy import (
+    FEWER,
     SamplingStrategy,
     above_mean_irlbl,
     check_no_idle_strategy,
-    check_number_limit,
     check_row_limit,
     resolve_labels,
     resolve_strategy,
@@ -170,15 +172,17 @@ class MLROS(RowSampler):
         strategy = resolve_strategy(
             self.sampling_strategy, data, above_mean_irlbl, counts=column_counts
         )
-        counts = strategy.present
-        lacking = None if strategy.targets is None else strategy.lacking
+        counts, lacking = strategy.present, None
         labels = np.flatnonzero(strategy.labels & (counts > 0))
         bags = data.Y[:, labels].tocsc()
         targets = np.full(len(labels), np.inf)
-        if strategy.targets is not None:
-            targets = strategy.targets[labels]
-        budget = self._budget(data, counts[labels], targets)
-        check_number_limit(budget, caller="MLROS")
+        if strategy.targets is None:
+            budget = rows_to_sample(data.n_samples, self.sampling_ratio)
+        else:
+            targets, lacking = strategy.targets[labels], strategy.lacking
+            budget = int(lacking[labels].sum())
+        # A random number and a row number for each.
+        check_fits_memory(budget, 16, caller="MLROS", cure=FEWER)
         at_mean = np.full(budget + 1, np.iinfo(np.int64).max)
         if lacking is None and len(labels):
             at_mean = counts_at_mean(counts, counts.max() + np.arange(budget + 1))[1]
@@ -197,12 +201,6 @@ class MLROS(RowSampler):
             numbers=numbers,
         )
         return draw_clones(data, clones, caller="MLROS")
-
-    def _budget(self, data: Data, counts: np.ndarray, targets: np.ndarray) -> int:
-        """Return the most clones there may be: the share asked for, or what the targets lack."""
-        if np.isfinite(targets).all() and len(targets):
-            return int(np.clip(targets - counts, 0, None).sum())
-        return rows_to_sample(data.n_samples, self.sampling_ratio)
 
 
 def draw_clones(data: Data, clones: np.ndarray, *, caller: str) -> Draw:
@@ -360,19 +358,17 @@ class MLRUS(RowSampler):
             bags = plan._replace(
                 cells=plan.cells.copy(), place_of=plan.place_of.copy(), counts=plan.counts.copy()
             )
-            Y, fixed_maximum = data.Y, self.variant == "mulan"
-            numbers = rng.random(budget)
-            return draw_kept(n, delete_in_turns(Y.indptr, Y.indices, *bags, fixed_maximum, numbers))
-        size = min(budget, len(plan))
-        return draw_kept(n, rng.choice(plan, size=size, replace=False, shuffle=False))
-
-
-def draw_kept(n: int, deleted: np.ndarray) -> Draw:
-    """Return the draw of the rows that are left of n without the deleted ones."""
-    left = np.ones(n, dtype=bool)
-    left[deleted] = False
-    kept = np.flatnonzero(left)
-    return Draw(rows=kept, provenance={"sample_indices_": kept})
+            deleted = delete_in_turns(
+                data.Y.indptr,
+                data.Y.indices,
+                *bags,
+                static_max=self.variant == "mulan",
+                numbers=rng.random(budget),
+            )
+        else:
+            size = min(budget, len(plan))
+            deleted = rng.choice(plan, size=size, replace=False, shuffle=False)
+        return keep_rows(np.delete(np.arange(n), deleted))
 
 
 def _majority_bags(
@@ -501,7 +497,23 @@ def _exact(values: np.ndarray, fits: bool) -> np.ndarray:
     return values.astype(np.int64 if fits else object)
 
 
-class LPROS(RowSampler):
+class LabelsetSampler(RowSampler, metaclass=ABCMeta):
+    """Base of samplers that bring bags of rows with equal labels nearer to the mean size."""
+
+    def __init__(
+        self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
+    ) -> None:
+        self.sampling_ratio = sampling_ratio
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
+        bags = labelset_bags(data.Y)
+        total = rows_to_sample(data.n_samples, self.sampling_ratio)
+        return bags, apportion(bags.sizes, total, above_mean=self.traits.deletes)
+
+
+class LPROS(LabelsetSampler):
     """Label Powerset Random OverSampling: clones rows of labelsets that few rows have.
 
     Every labelset is taken for a class, as the label powerset does. The bags of rows that
@@ -584,18 +596,6 @@ class LPROS(RowSampler):
         "verbose sampling_ratio random_state"
     )
 
-    def __init__(
-        self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
-    ) -> None:
-        self.sampling_ratio = sampling_ratio
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
-        bags = labelset_bags(data.Y)
-        total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return bags, apportion(bags.sizes, total, above_mean=False)
-
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
         bags, quotas = plan
         bag = np.repeat(quotas.bags, quotas.counts)
@@ -603,7 +603,7 @@ class LPROS(RowSampler):
         return draw_clones(data, bags.rows[bags.starts[bag] + place], caller="LPROS")
 
 
-class LPRUS(RowSampler):
+class LPRUS(LabelsetSampler):
     """Label Powerset Random UnderSampling: deletes rows of labelsets that many rows have.
 
     Every labelset is taken for a class, as the label powerset does. The bags of rows that
@@ -686,18 +686,6 @@ class LPRUS(RowSampler):
         "sampling_ratio": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(
-        self, *, sampling_ratio: float = 0.25, random_state: Any = None, verbose: int = 0
-    ) -> None:
-        self.sampling_ratio = sampling_ratio
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _plan(self, data: Data, neighborhood: None) -> LabelsetPlan:
-        bags = labelset_bags(data.Y)
-        total = rows_to_sample(data.n_samples, self.sampling_ratio)
-        return bags, apportion(bags.sizes, total, above_mean=True)
-
     def _draw(self, data: Data, plan: LabelsetPlan, rng: np.random.Generator) -> Draw:
         bags, quotas = plan
         numbers = rng.random(quotas.counts.sum()).tolist()
@@ -708,4 +696,4 @@ class LPRUS(RowSampler):
                 place = first + int(numbers[len(deleted)] * (len(rows) - first))
                 deleted.append(rows[place])
                 rows[place] = rows[first]
-        return draw_kept(data.n_samples, np.array(deleted, dtype=np.int64))
+        return keep_rows(np.delete(np.arange(data.n_samples), deleted))

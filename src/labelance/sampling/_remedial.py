@@ -12,7 +12,6 @@ from sklearn.base import clone
 from labelance._arrays._containers import column_counts
 from labelance._arrays._open import stack_rows
 from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
 from labelance.exceptions import InputError
 from labelance.imbalance._above_mean import exceeds
 from labelance.imbalance._local import part_cells
@@ -22,10 +21,12 @@ from labelance.sampling._base import (
     Draw,
     RowSampler,
     SamplerTraits,
+    apply_draw,
+    kept_labels,
+    kept_rows,
     shared_constraints,
 )
 from labelance.sampling._cleaning import MLeNN
-from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._random import MLROS
 from labelance.sampling._strategy import (
@@ -122,16 +123,11 @@ class REMEDIAL(RowSampler):
         adds=True, edits=True, clones=True, random=False, in_blocks=True, needs_all=None
     )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **shared_constraints("verbose sampling_strategy"),
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = shared_constraints(
+        "verbose sampling_strategy"
+    )
 
-    def __init__(
-        self,
-        *,
-        sampling_strategy: SamplingStrategy = "auto",
-        verbose: int = 0,
-    ) -> None:
+    def __init__(self, *, sampling_strategy: SamplingStrategy = "auto", verbose: int = 0) -> None:
         self.sampling_strategy = sampling_strategy
         self.verbose = verbose
 
@@ -286,6 +282,8 @@ class RemedialHwR(BaseMultiLabelSampler):
     (array([46, 18,  9]), array([46, 18, 18]))
     """
 
+    _default: ClassVar[type[BaseMultiLabelSampler]] = MLSMOTE
+
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
         """What both steps do together."""
@@ -316,11 +314,8 @@ class RemedialHwR(BaseMultiLabelSampler):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _default_resampler(self) -> BaseMultiLabelSampler:
-        return MLSMOTE()
-
     def _second(self) -> BaseMultiLabelSampler:
-        return self._default_resampler() if self.resampler is None else self.resampler
+        return self._default() if self.resampler is None else self.resampler
 
     def _validation_options(self) -> dict[str, Any]:
         return self._second()._validation_options()
@@ -330,31 +325,30 @@ class RemedialHwR(BaseMultiLabelSampler):
 
     def _plan(self, data: Data, neighborhood: None) -> RemedialHwRPlan:
         resampler = clone(self._second())
-        _check_no_containers(type(self).__name__, resampler)
+        if not resampler._supports_blocks:
+            raise InputError(
+                f"resampler of {type(self).__name__} must be a single method",
+                f"Got a {type(resampler).__name__}",
+                "Chain them instead: SamplerSequence([REMEDIAL(), …])",
+            )
         resampler._validate_params()
         rare = above_mean_irlbl(data.Y)
         decoupling = decouple(data, rare)
-        data = _apply(decoupling, data)
+        data = apply_draw(decoupling, data)
         return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
 
     def _draw(self, data: Data, plan: RemedialHwRPlan, rng: np.random.Generator) -> Draw:
         second = plan.resampler._draw(plan.data, plan.details, rng)
-        n, rows = data.n_samples, _rows(plan.decoupling, data.n_samples)
-        chosen = _rows(second, len(rows))
-        Y_rows = plan.data.Y[chosen] if second.Y_rows is None else second.Y_rows
-        return Draw(
-            rows[chosen],
-            Y_rows,
-            second.X_new,
-            second.Y_new,
-            take_unknown(plan.data.unknown, chosen)
-            if second.unknown_rows is None
-            else second.unknown_rows,
-            second.unknown_new,
-            provenance={
-                **plan.decoupling.provenance,
-                **_join_provenance(rows, n, second.provenance),
-            },
+        rows = kept_rows(plan.decoupling, data.n_samples)
+        chosen = kept_rows(second, len(rows))
+        Y_rows, unknown_rows = kept_labels(second, plan.data)
+        provenance = _join_provenance(rows, data.n_samples, second.provenance)
+        return replace(
+            second,
+            rows=rows[chosen],
+            Y_rows=Y_rows,
+            unknown_rows=unknown_rows,
+            provenance={**plan.decoupling.provenance, **provenance},
         )
 
 
@@ -404,8 +398,7 @@ class RHwROS(RemedialHwR):
     True
     """
 
-    def _default_resampler(self) -> BaseMultiLabelSampler:
-        return MLROS()
+    _default = MLROS
 
 
 class RHwHUS(RemedialHwR):
@@ -431,31 +424,7 @@ class RHwHUS(RemedialHwR):
     True
     """
 
-    def _default_resampler(self) -> BaseMultiLabelSampler:
-        return MLeNN()
-
-
-def _check_no_containers(caller: str, resampler: BaseMultiLabelSampler) -> None:
-    """Raise for samplers that need the rows as given; they can be chained."""
-    if isinstance(resampler, (FunctionSampler, SamplerSequence)):
-        raise InputError(
-            f"resampler of {caller} must be a single method",
-            f"Got a {type(resampler).__name__}",
-            "Chain them instead: SamplerSequence([REMEDIAL(), …])",
-        )
-
-
-def _rows(draw: Draw, n: int) -> np.ndarray:
-    return np.arange(n) if draw.rows is None else draw.rows
-
-
-def _apply(draw: Draw, data: Data) -> Data:
-    """Return clean data after a draw that makes no new features."""
-    if draw.rows is None:
-        return data
-    features = replace(data.features, X=data.X[draw.rows])
-    labels = replace(data.labels, Y=draw.Y_rows, unknown=draw.unknown_rows)
-    return Data(features, labels)
+    _default = MLeNN
 
 
 def _join_provenance(rows: np.ndarray, n: int, second: Any) -> dict[str, Any]:

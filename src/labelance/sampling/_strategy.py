@@ -7,9 +7,8 @@ a function. There it speaks of classes, here of labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,7 +20,9 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._messages import did_you_mean
+from labelance._validation._arguments import check_choice
 from labelance._validation._data import Data
+from labelance._validation._labels import count_known
 from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError, arg
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._local import minority_values
@@ -30,7 +31,7 @@ SamplingStrategy = (
     str | float | Sequence[Any] | np.ndarray | Mapping[Any, float] | Callable[[Any], Any]
 )
 
-_FEWER = (
+FEWER = (
     f"Make fewer rows: lower {arg('sampling_ratio')}, {arg('n_synthetic')} or the targets of "
     f"{arg('sampling_strategy')}"
 )
@@ -87,8 +88,8 @@ def rows_by_label(data: Data, labels: np.ndarray, rows: np.ndarray | None) -> di
 def minority_counts(Y: sp.csr_array, unknown: sp.csr_array | None = None) -> np.ndarray:
     """Return the number of minority cells of every label."""
     counts = column_counts(Y)
-    n_known = Y.shape[0] - (0 if unknown is None else column_counts(unknown))
-    return np.where(minority_values(Y, unknown) == 1, counts, n_known - counts)
+    is_rare = minority_values(Y, unknown) == 1
+    return np.where(is_rare, counts, count_known(Y, unknown) - counts)
 
 
 def resolve_strategy(
@@ -150,7 +151,9 @@ def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
     return lacking.astype(np.int64)
 
 
-def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: str) -> None:
+def check_balanceable(
+    n_new: np.ndarray, max_synthetic: int | None, data: Data, *, caller: str
+) -> None:
     """Raise if no label can be balanced alone, or if that would make too many rows."""
     if len(n_new) == 0:
         raise NothingToSampleError(
@@ -162,9 +165,10 @@ def check_balanceable(n_new: np.ndarray, max_synthetic: int | None, *, caller: s
         raise TooManyRowsError(
             f"{caller} would make more than {arg('max_synthetic', max_synthetic)} rows",
             f"Balancing {len(n_new)} labels one by one needs {n_new.sum()}",
-            f"Raise {arg('max_synthetic')} if memory and time allow, or use a sampler that makes "
-            "rows for all labels together, such as MLSOL",
+            f"Raise {arg('max_synthetic')}, or use a sampler that makes rows for all labels "
+            "together, such as MLSOL",
         )
+    check_row_limit(sum(n_new.tolist()), data, caller=caller)
 
 
 def check_no_idle_strategy(strategy: SamplingStrategy, caller: str, needs: str) -> None:
@@ -197,9 +201,19 @@ def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
     return irlbl_against_mean(column_counts(Y)) < 0
 
 
-def above_mean_imr(Y: sp.csr_array, n_known: Any) -> np.ndarray:
-    """Return the labels that are more imbalanced within than the mean: ImR > MeanImR."""
-    return imr_against_mean(column_counts(Y), n_known) > 0
+def label_bags(Y: sp.csr_array, labels: Iterable[int]) -> list[np.ndarray]:
+    """Return, for each of the labels, the rows that have it, in row order.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from labelance.sampling._strategy import label_bags
+    >>> label_bags(sp.csr_array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]), [1, 2])
+    [array([0, 2]), array([2])]
+    """
+    by_label = Y.tocsc()
+    rows, starts = by_label.indices.astype(np.int64), by_label.indptr
+    return [rows[starts[label] : starts[label + 1]] for label in labels]
 
 
 def every_label(Y: sp.csr_array) -> np.ndarray:
@@ -232,15 +246,10 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule, n_known: Any) -> np.ndarray
     rules: dict[str, Rule] = {
         "auto": auto,
         "minority": above_mean_irlbl,
-        "imbalanced": partial(above_mean_imr, n_known=n_known),
+        "imbalanced": lambda Y: imr_against_mean(column_counts(Y), n_known) > 0,
         "all": every_label,
     }
-    if word not in rules:
-        raise InputError(
-            f"{arg('sampling_strategy')} as a string must be one of {', '.join(map(repr, rules))}",
-            f"Got {word!r}",
-            f"{did_you_mean(word, rules)}Choose one of these, or list the labels",
-        )
+    check_choice("sampling_strategy", word, rules)
     return rules[word](Y)
 
 
@@ -335,9 +344,4 @@ def check_row_limit(n_new: int, data: Data, *, caller: str) -> None:
     # New rows of a Dask collection are blocks of another; labels and provenance come to the client.
     features = 0.0 if data.kind == "blocks" else bytes_per_row(data.X)
     size = features + bytes_per_row(data.Y) + _PROVENANCE
-    check_fits_memory(n_new, size, caller=caller, cure=_FEWER)
-
-
-def check_number_limit(n: int, *, caller: str) -> None:
-    """Raise if there is no memory for a random number and a row number for each of n rows."""
-    check_fits_memory(n, 16, caller=caller, cure=_FEWER)
+    check_fits_memory(n_new, size, caller=caller, cure=FEWER)

@@ -19,13 +19,18 @@ from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._base import BaseMultiLabelSampler, Draw, SamplerTraits, shared_constraints
+from labelance.sampling._base import (
+    BaseMultiLabelSampler,
+    Draw,
+    SamplerTraits,
+    add_rows,
+    shared_constraints,
+)
 from labelance.sampling._mlrknnos import NumericEncoder
 from labelance.sampling._mlsol import positions
 from labelance.sampling._strategy import (
     SamplingStrategy,
     check_balanceable,
-    check_row_limit,
     rows_by_label,
     rows_to_balance,
 )
@@ -315,8 +320,7 @@ class UCLSO(BaseMultiLabelSampler):
                 f"No label has them in {clusters.max() + 1} clusters",
                 f"Lower {arg('n_clusters')}, or skip sampling",
             )
-        check_balanceable(n_new[balanced], self.max_synthetic, caller="UCLSO")
-        check_row_limit(sum(n_new[balanced].tolist()), data, caller="UCLSO")
+        check_balanceable(n_new[balanced], self.max_synthetic, data, caller="UCLSO")
         self.sampling_strategy_ = rows_by_label(data, balanced, n_new)
         return UCLSOPlan(clusters, members, np.flatnonzero(balanced), n_new[balanced], metric)
 
@@ -324,13 +328,8 @@ class UCLSO(BaseMultiLabelSampler):
         seeds, references = plan.members.draw(plan.labels, plan.n_new, rng)
         X_new = interpolate_rows(data.X, seeds, references, data.categorical, rng, line=True)
         cd = positions(plan.metric, data.X, X_new, seeds, references)
-        return Draw(
-            X_new=X_new,
-            Y_new=data.Y[np.where(cd <= 0.5, seeds, references)],
-            provenance={
-                "clusters_": plan.clusters,
-                "seed_indices_": seeds,
-                "reference_indices_": references,
-                "label_indices_": np.repeat(plan.labels, plan.n_new),
-            },
+        Y_new = data.Y[np.where(cd <= 0.5, seeds, references)]
+        made_for = np.repeat(plan.labels, plan.n_new)
+        return add_rows(
+            X_new, Y_new, seeds, references, clusters_=plan.clusters, label_indices_=made_for
         )

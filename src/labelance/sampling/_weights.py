@@ -6,7 +6,6 @@ losses of neural networks; and what draws the rows of their batches.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -18,7 +17,7 @@ from scipy.special import expit
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import optional_import
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._arguments import check_positive
+from labelance._validation._arguments import check_choice, check_positive
 from labelance._validation._features import MissingPolicy
 from labelance._validation._labels import validate_labels
 from labelance.exceptions import InputError
@@ -76,20 +75,13 @@ def label_weights(y: Any, *, kind: WeightKind = "balanced", beta: float = 0.999)
     >>> label_weights(y, kind="positive").tolist()
     [[1.0, 3.0], [1.0, 1.0]]
     """
-    if kind not in get_args(WeightKind):
-        raise InputError(
-            "kind must be 'balanced', 'positive' or 'effective'",
-            f"Got {kind!r}",
-            "Choose one of these",
-        )
+    check_choice("kind", kind, get_args(WeightKind))
     if not 0 <= beta < 1:
         raise InputError("beta must be in [0, 1)", f"Got {beta!r}", "Try 0.999")
-    labels = validate_labels(y, caller="label_weights", needs_all=None)
-    ones = column_counts(labels.Y)
-    counts = np.column_stack([labels.n_known - ones, ones])
+    counts = np.column_stack(_class_counts(y, caller="label_weights"))
     weights = np.ones(counts.shape)
     varies = (counts > 0).all(axis=1)
-    n = labels.n_known[varies, None]
+    n = counts[varies].sum(axis=1, keepdims=True)
     if kind == "balanced":
         weights[varies] = n / (2 * counts[varies])
     elif kind == "effective":
@@ -171,9 +163,7 @@ def sample_weights(
     (np.float64(1.0), np.float64(0.1))
     """
     if not 0 <= floor <= 1:
-        raise InputError(
-            "floor must be in [0, 1], a share of the mean weight", f"Got {floor!r}", "Try 0.1"
-        )
+        raise InputError("floor must be in [0, 1], a share of the mean weight", f"Got {floor!r}")
     sampler = MLSOL(
         k_neighbors=k_neighbors,
         metric=metric,
@@ -453,25 +443,19 @@ class WeightedIndexSampler:
         random_state: RandomStateLike = None,
     ) -> None:
         self.weights = _checked_weights(weights)
-        self.num_samples = len(self.weights) if num_samples is None else num_samples
+        n = len(self.weights) if num_samples is None else num_samples
+        self.num_samples = check_positive("num_samples", n, caller=type(self).__name__)
         self.replacement = replacement
         self._rng = as_generator(random_state)
         available = np.count_nonzero(self.weights)
-        if operator.index(self.num_samples) < 1:
-            raise InputError(
-                "num_samples must be an integer >= 1",
-                f"Got {num_samples}",
-                "Omit it to draw as many rows as there are weights",
-            )
         if not replacement and self.num_samples > available:
             raise InputError(
-                f"{self.num_samples} rows cannot be drawn without replacement",
+                f"num_samples={self.num_samples} rows cannot be drawn without replacement",
                 f"Only {available} rows have a weight above 0",
-                "Lower num_samples, or set replacement=True",
             )
 
     def __len__(self) -> int:
-        return int(self.num_samples)
+        return self.num_samples
 
     def __iter__(self) -> Iterator[int]:
         """Draw the row numbers of one epoch."""
