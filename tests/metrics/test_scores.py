@@ -327,7 +327,7 @@ class TestUndefinedLabels:
     ("scores", "error", "message"),
     [
         (np.zeros((2, 2)), InputError, r"same shape. Got shapes \(2, 3\) and \(2, 2\)"),
-        (np.full((2, 3), np.nan), InputError, "6 scores are NaN or infinite"),
+        (np.full((2, 3), np.nan), InputError, "Scores of 3 labels are NaN or infinite"),
         (sparse.csr_array((2, 3)), ContainerError, "sparse matrix"),
         ([np.zeros((2, 2))] * 3, InputError, "label_scores"),
         (pd.DataFrame(np.zeros((2, 3)), columns=list("bac")), InputError, "order their columns"),

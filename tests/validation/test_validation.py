@@ -364,7 +364,7 @@ def test_scores_come_with_the_names_of_labels_and_sparse_where_taken():
     with pytest.raises(exceptions.ContainerError, match="sparse"):
         validate_scores(y, scores, caller="f")
     scores.data[0] = np.nan
-    with pytest.raises(exceptions.InputError, match="1 scores are NaN"):
+    with pytest.raises(exceptions.InputError, match="Scores of 1 labels are NaN"):
         validate_scores(y, scores, caller="f", sparse=True)
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from labelance._arrays._containers import stored_values
 from labelance._arrays._labels import find_label_sets
-from labelance._arrays._open import Container, open_container, to_memory
+from labelance._arrays._open import Container, columns_where, open_container, to_memory
 from labelance._utils._messages import show_names
 from labelance._validation._arguments import check_label_names
 from labelance._validation._features import warn_of_other_index
@@ -84,15 +84,9 @@ def validate_scores(
         check_all_known(replace(true, names=names), caller, needs_all, role="y_true")
     warn_of_other_index(y_true, scores, ("y_true", "scores"), shuffled_only=True)
     values = container.clean()
-    if container.kind == "blocks":
-        columns = np.union1d(values.columns_where("isnan"), values.columns_where("isinf"))
-        if len(columns):
-            found = f"Scores of {len(columns)} labels are NaN or infinite"
-            raise InputError(f"{caller} needs finite scores", found)
-        return Scored(true.Y, values, true.unknown, names)
     if probabilities:
         _check_probabilities(stored_values(values), caller)
-    _check_no_strange_scores(stored_values(values), caller)
+    _check_finite(values, caller)
     return Scored(true.Y, values, true.unknown, names)
 
 
@@ -120,7 +114,7 @@ def validate_score_table(
             "They have other names, or another order",
         )
     values = container.clean()
-    _check_no_strange_scores(stored_values(values), caller)
+    _check_finite(values, caller)
     return values
 
 
@@ -151,12 +145,11 @@ def _check_probabilities(values: NDArray[np.floating], caller: str) -> None:
         )
 
 
-def _check_no_strange_scores(values: NDArray[np.floating], caller: str) -> None:
-    if not np.isfinite(values).all():
-        raise InputError(
-            f"{caller} needs finite scores",
-            f"{np.count_nonzero(~np.isfinite(values))} scores are NaN or infinite",
-        )
+def _check_finite(values: Any, caller: str) -> None:
+    columns = np.union1d(columns_where(values, "isnan"), columns_where(values, "isinf"))
+    if len(columns):
+        found = f"Scores of {len(columns)} labels are NaN or infinite"
+        raise InputError(f"{caller} needs finite scores", found)
 
 
 def check_k(k: Any, *, n_labels: int, caller: str) -> int:

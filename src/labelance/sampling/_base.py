@@ -469,7 +469,6 @@ class BaseMultiLabelSampler(MarksVersion, OneToOneFeatureMixin, BaseEstimator, m
             raise InputError(
                 f"{type(self).__name__} does not accept neighborhood=…",
                 "It does not search neighbors among all rows",
-                "Omit the argument",
             )
         details = self._plan(data, neighborhood)
         return_freed_memory(data.n_samples)

@@ -146,46 +146,33 @@ class REMEDIAL(RowSampler):
 
 def decouple(data: Data, rare: np.ndarray) -> Draw:
     """Return the rows after decoupling, their labels, and which were split."""
-    Y = data.Y
+    n, Y = data.n_samples, data.Y
     scumble = find_scumble(Y, column_counts(Y))
     is_split = exceeds(scumble, scumble.mean())
-    n_labels = np.diff(Y.indptr)
-    n_rare = np.diff(np.concatenate([[0], np.cumsum(rare[Y.indices])])[Y.indptr])
-    one_sided = is_split & ((n_rare == 0) | (n_rare == n_labels))
     split = np.flatnonzero(is_split)
+    Y_rows, n_labels = _split_cells(Y, rare, is_split), np.diff(Y.indptr)[split]
+    n_moved = np.diff(Y_rows.indptr)[n:]
     provenance = {
         "decoupled_indices_": split,
         "seed_indices_": split,
-        "n_empty_": int(one_sided.sum()),
+        "n_empty_": int(np.count_nonzero((n_moved == 0) | (n_moved == n_labels))),
     }
     if len(split) == 0:
         return Draw(provenance=provenance)
-    lengths = np.concatenate([n_labels - np.where(is_split, n_rare, 0), n_rare[split]])
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(Y.indptr.dtype)
-    moves = rare[Y.indices] & np.repeat(is_split, n_labels)
-    columns = np.concatenate([Y.indices[~moves], Y.indices[moves]])
-    Y_rows = sp.csr_array((Y.data, columns, indptr), shape=(len(lengths), Y.shape[1]))
-    Y_rows.has_sorted_indices = True
+    unknown = data.unknown
     return Draw(
-        np.concatenate([np.arange(Y.shape[0]), split]),
+        np.concatenate([np.arange(n), split]),
         Y_rows,
-        unknown_rows=_split_unknown(data.unknown, rare, is_split),
+        unknown_rows=None if unknown is None else _split_cells(unknown, rare, is_split),
         provenance=provenance,
     )
 
 
-def _split_unknown(
-    unknown: sp.csr_array | None, rare: np.ndarray, is_split: np.ndarray
-) -> sp.csr_array | None:
-    """Return the unknown cells of rows and copies.
-
-    Whatever the label is, a decoupled row lacks its minority labels, and a copy the others.
-    """
-    if unknown is None:
-        return None
-    goes = rare[unknown.indices] & np.repeat(is_split, np.diff(unknown.indptr))
-    stays, goes = part_cells(unknown, ~goes)
-    return stack_rows(stays, goes[is_split])
+def _split_cells(M: sp.csr_array, rare: np.ndarray, is_split: np.ndarray) -> sp.csr_array:
+    """Return the cells of rows without the rare labels of those that are split, then these."""
+    moves = rare[M.indices] & np.repeat(is_split, np.diff(M.indptr))
+    moved, kept = part_cells(M, moves)
+    return stack_rows(kept, moved[is_split])
 
 
 # What a decoupled copy has where its resampler says something about the rows it made.

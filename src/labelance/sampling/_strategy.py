@@ -281,7 +281,6 @@ def _by_mapping(
                 f"A target in {arg('sampling_strategy')} must not be below the present number "
                 "of rows",
                 f"Label {label!r} has {present[j]} rows, and the target is {target}",
-                "Raise the target, or remove the label",
             )
         targets[j] = target
     return Strategy(mask, targets, present)
@@ -293,7 +292,6 @@ def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.nd
             raise InputError(
                 f"{arg('sampling_strategy')} as a mask must have one entry per label",
                 f"It has shape {listed.shape}, and y has {q} labels",
-                "Pass a mask of the right length, or label numbers or names",
             )
         return listed
     mask = np.zeros(q, dtype=bool)
@@ -331,11 +329,7 @@ def rows_to_sample(n: int, ratio: float, n_synthetic: int | None = None) -> int:
     if n_synthetic is not None:
         return int(n_synthetic)
     if math.isinf(ratio * n):
-        raise InputError(
-            f"{arg('sampling_ratio')} must be a finite number",
-            f"Got {ratio}",
-            f"Try {arg('sampling_ratio', 0.25)}",
-        )
+        raise InputError(f"{arg('sampling_ratio')} must be a finite number", f"Got {ratio}")
     return math.floor(round(ratio * n, 9))
 
 
