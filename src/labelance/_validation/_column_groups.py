@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from labelance._arrays._cells import join_columns
-from labelance._arrays._mixed import REASONS, Form, Source, open_source
+from labelance._arrays._mixed import REASONS, Form, SingleSource, Source, open_source
 from labelance._arrays._words import has_no_blanks, is_missing, sample_strings
 from labelance._utils._messages import plural, show_names
 from labelance._validation._features import check_not_empty, validate_features
@@ -128,12 +128,12 @@ class ColumnGroups:
             if source is not None:
                 self._check_whole(source, caller)
             return [_as_table(X)]
-        source, called = self._match(X, source, caller)
+        source = self._match(X, source, caller)
         check_not_empty(source.shape, caller, "X")
         forms = {name: column.form for name, column in self.columns.items()}
-        _check_same(source, forms | dict(self.table), caller, called)
+        _check_same(source, forms | dict(self.table), caller)
         blocks = [
-            Block(name, column.kind, column.transform(source.cells(called[name]), name, caller))
+            Block(name, column.kind, column.transform(source.cells(name), name, caller))
             for name, column in self.columns.items()
         ]
         return [*blocks, _as_table(source.take(list(self.table)))] if self.table else blocks
@@ -201,14 +201,15 @@ class ColumnGroups:
                     f"Drop it: the model knows {show_names(self.table)}",
                 )
         shared = {name: form for name, form in self.table.items() if name in source.names}
-        _check_same(source, shared, caller, {name: name for name in shared})
+        _check_same(source, shared, caller)
 
-    def _match(self, X: Any, source: Source | None, caller: str) -> tuple[Source, dict[Any, Any]]:
-        """Return the columns of X, and what each is called that was learned."""
+    def _match(self, X: Any, source: Source | None, caller: str) -> Source:
+        """Return the columns of X if they are those that were learned."""
         known = [*self.columns, *self.table]
         if source is None or self.single or source.is_single:
             if source is not None and len(known) == len(source.names) == 1 and not self.table:
-                return source, {known[0]: source.names[0]}  # a single column needs no name
+                cells = source.cells(source.names[0])  # a single column needs no name
+                return SingleSource(cells, self.columns[known[0]].kind)
             fitted = (
                 f"a single column of {known[0]}s" if self.single else f"columns {_quote(known)}"
             )
@@ -229,20 +230,14 @@ class ColumnGroups:
                 f"{caller} was fitted without columns that X has: {_quote(new)}",
                 f"{new[0]!r} holds {_THINGS[source.form(new[0])]}",
             )
-        return source, {name: name for name in known}
+        return source
 
 
-def _check_same(
-    source: Source, forms: Mapping[Any, Form], caller: str, called: Mapping[Any, Any]
-) -> None:
+def _check_same(source: Source, forms: Mapping[Any, Form], caller: str) -> None:
     """Raise for a column whose cells are of another kind than in fit."""
     for name, form in forms.items():
-        here = source.form(called[name])
-        if (
-            here not in (form, "missing")
-            and form != "missing"
-            and not source.is_empty(called[name])
-        ):
+        here = source.form(name)
+        if here != form and "missing" not in (here, form) and not source.is_empty(name):
             raise InputError(
                 f"{caller} was fitted with {_THINGS[form]} in column {name!r}",
                 f"X has {_THINGS[here]} there",
