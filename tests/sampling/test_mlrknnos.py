@@ -21,7 +21,7 @@ from labelance.exceptions import (
 )
 from labelance.neighbors import find_neighbors
 from labelance.sampling import MLRkNNOS
-from labelance.sampling._mlrknnos import NumericEncoder, RBFMachine
+from labelance.sampling._per_label import NumericEncoder, RBFMachine
 from labelance.testing import sampler_data
 
 TREE = DecisionTreeClassifier(random_state=0)

@@ -260,7 +260,7 @@ SAMPLERS_WITHOUT_TARGETS = [MLeNN(), MLTL(protect_minority=True), MLUL(), MLRUS(
 @pytest.mark.parametrize("sampler", SAMPLERS_WITHOUT_TARGETS, ids=str)
 @pytest.mark.parametrize("target", [0.5, {0: 40}])
 def test_samplers_that_fill_nothing_up_refuse_targets(sampler, target):
-    with pytest.raises(InputError, match="List only the labels"):
+    with pytest.raises(InputError, match="labels without numbers of rows"):
         clone(sampler).set_params(sampling_strategy=target).fit_resample(X, Y)
 
 

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from labelance.datasets import make_multilabel_imbalanced
 from labelance.exceptions import NothingToSampleError, TooManyRowsError
 from labelance.sampling import UCLSO
-from labelance.sampling._uclso import cluster_rows
+from labelance.sampling._per_label import cluster_rows
 from labelance.testing import sampler_data
 
 # Two clusters, {0, 1, 2, 3} and {10, 11, 12, 13}. Label 0 has two rows in the first and one in the

@@ -64,8 +64,7 @@ def validate_weights(
         raise InputError(problem, "All weights are zero")
     if not 1 / _MOST_WEIGHT <= weight.max() <= _MOST_WEIGHT:  # products of weights are numbers, too
         raise InputError(
-            f"The largest sample_weight of {caller} must be from {1 / _MOST_WEIGHT:g} to "
-            f"{_MOST_WEIGHT:g}",
+            f"The largest sample_weight of {caller} must be from 1e-100 to 1e+100",
             f"Got {weight.max():g}",
         )
     kept = weight[rows]

@@ -222,9 +222,7 @@ def _check_no_lost_categories(schema: Schema, container: Container, caller: str)
         raise InputError(
             f"{caller} was fitted with categorical columns {name_columns(lost, schema.names)}",
             "X has its columns in another order" if shuffled else "X has no categories there",
-            "Pass X[model.feature_names_in_]"
-            if shuffled
-            else "Pass a data frame with the same categorical columns",
+            "Pass X[model.feature_names_in_]" if shuffled else "",
         )
 
 

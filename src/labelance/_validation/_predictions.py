@@ -171,9 +171,7 @@ def _validate_scores(
     container = open_container(scores, "the scores", in_blocks=in_blocks)
     if container.kind == "sparse" and not sparse:
         raise ContainerError(
-            f"{caller} needs a score for every cell",
-            "The scores are a sparse matrix",
-            "Pass a dense array: scores.toarray()",
+            f"{caller} needs a score for every cell", "The scores are a sparse matrix"
         )
     return container
 

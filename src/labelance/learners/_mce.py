@@ -22,7 +22,7 @@ from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator, Models, Rows, make_trainer, split_labels
 from labelance.neighbors._metric import FeatureMetric, Scale
-from labelance.sampling._mlrknnos import NumericEncoder
+from labelance.sampling._per_label import NumericEncoder
 
 Floats = NDArray[np.float64]
 

@@ -12,12 +12,11 @@ from labelance.sampling._compose import FunctionSampler, SamplerSequence
 from labelance.sampling._explain import Explanation
 from labelance.sampling._lsdmlo import LSDMLO
 from labelance.sampling._mlbote import MLBOTE
-from labelance.sampling._mlrknnos import MLRkNNOS
 from labelance.sampling._mlsmote import MLSMOTE
 from labelance.sampling._mlsol import MLSOL, MLUL
+from labelance.sampling._per_label import UCLSO, MLRkNNOS
 from labelance.sampling._random import LPROS, LPRUS, MLROS, MLRUS
 from labelance.sampling._remedial import REMEDIAL, RemedialHwR, RHwHUS, RHwROS, RHwRSMT
-from labelance.sampling._uclso import UCLSO
 from labelance.sampling._weights import (
     FocalParameters,
     RareLabelBatchSampler,

@@ -155,7 +155,6 @@ def _checked(result: Any, data: Data) -> tuple[Any, Any]:
             raise InputError(
                 problem,
                 f"Its {role} has {now.shape[1]} columns instead of {old.shape[1]}",
-                "Change only rows in a sampler; change columns in a transformer",
             )
     return result
 
@@ -354,8 +353,7 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
             raise InputError(
                 "SamplerSequence needs a list of multi-label samplers, or (name, sampler) pairs",
                 found,
-                "List samplers of labelance.sampling; wrap any other fit_resample in a "
-                "FunctionSampler",
+                "Wrap any other fit_resample in a FunctionSampler",
             )
         for step in steps:
             step._validate_params()

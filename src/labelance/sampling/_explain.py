@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance._utils._notebook import draw_result
-from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile
 from labelance.imbalance._measures import rarest_first
 from labelance.imbalance._page import describe_change
@@ -62,11 +61,7 @@ class Explanation:
         if self.seeds is None:
             return {}
         if label not in self.before.label_names:
-            raise InputError(
-                "through must name a label",
-                f"There is no label {label!r}",
-                f"{did_you_mean(label, self.before.label_names)}Pass its name or column number",
-            )
+            raise unknown_name("label", label, self.before.label_names, "through")
         j = self.before.label_names.index(label)
         start, stop = self.seeds.indptr[j : j + 2]
         rows, counts = self.seeds.indices[start:stop], self.seeds.data[start:stop]

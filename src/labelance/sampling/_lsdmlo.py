@@ -16,7 +16,7 @@ from labelance._progress import track
 from labelance._utils._compat import Interval
 from labelance._validation._data import Data
 from labelance._validation._features import MissingPolicy, check_no_device
-from labelance.exceptions import InputError, NothingToSampleError, arg
+from labelance.exceptions import InputError
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
 from labelance.sampling._base import (
@@ -26,11 +26,12 @@ from labelance.sampling._base import (
     add_rows,
     shared_constraints,
 )
-from labelance.sampling._mlrknnos import NumericEncoder
 from labelance.sampling._mlsol import choose_seeds
+from labelance.sampling._per_label import NumericEncoder
 from labelance.sampling._strategy import (
     above_mean_irlbl,
     check_row_limit,
+    nothing_to_sample,
     rows_to_sample,
 )
 
@@ -266,11 +267,8 @@ class LSDMLO(NeighborSampler):
         neighbors = self._cell_neighbors(data.X, ones, [metrics[j] for j in rare], k)
         weights = seed_weights(data.Y, rare, neighbors)
         if not weights.any():
-            raise NothingToSampleError(
-                "LSDMLO needs a minority row that shares its label with some neighbors, not all",
-                "No label has one",
-                f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip "
-                "sampling",
+            raise nothing_to_sample(
+                "LSDMLO needs a minority row that shares its label with some neighbors, not all"
             )
         numbers = sp.csc_array((np.arange(ones.nnz), ones.indices, ones.indptr), shape=ones.shape)
         return LSDMLOPlan(metrics, rare, numbers.tocsr(), neighbors, weights)
@@ -316,9 +314,7 @@ class LSDMLO(NeighborSampler):
             )
         if not np.isfinite(W).all():
             raise InputError(
-                "LSDMLO cannot fit linear models to these features",
-                "Some numbers are too large",
-                f"Use {arg('scale', 'range')}, or scale very large numbers down",
+                "LSDMLO cannot fit linear models to these features", "Some numbers are too large"
             )
         weight = softmax(np.abs(W[encoder.first[numeric]]), axis=0) * len(numeric)
         return [self._weighted(plain, numeric, column) for column in weight.T]

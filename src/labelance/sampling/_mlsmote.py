@@ -499,10 +499,7 @@ class MLSMOTE(NeighborSampler):
         strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
         if strategy.targets is not None and self.n_synthetic is not None:
             raise InputError(
-                f"{arg('n_synthetic')} and targets in {arg('sampling_strategy')} exclude each "
-                "other",
-                "Got both",
-                f"Omit {arg('n_synthetic')}, or list labels without targets",
+                f"{arg('n_synthetic')} excludes targets in {arg('sampling_strategy')}", "Got both"
             )
         return strategy
 

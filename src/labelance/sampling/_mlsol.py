@@ -33,6 +33,7 @@ from labelance.sampling._strategy import (
     SamplingStrategy,
     check_row_limit,
     every_label,
+    nothing_to_sample,
     resolve_labels,
     resolve_strategy,
     rows_by_label,
@@ -45,6 +46,11 @@ THETA[LabelType.SAFE] = 0.5
 THETA[LabelType.BORDERLINE] = 0.75
 THETA[LabelType.RARE] = 1 + 1e-5
 THETA[LabelType.OUTLIER] = -1e-5
+
+_NEEDS_A_CELL = (
+    "needs a minority cell with both a minority and a majority cell of its label among its "
+    "neighbors"
+)
 
 
 def assign_labels(
@@ -288,10 +294,9 @@ class MLSOL(NeighborSampler):
             if local.weights.any():
                 raise NothingToSampleError(
                     f"MLSOL cannot add rows for the labels in {arg('sampling_strategy')}",
-                    "No minority cell of these labels can help to reach a target",
-                    "Raise the targets, or choose other labels",
+                    "No minority cell of these labels can help to reach the targets",
                 )
-            raise _no_usable_cell("MLSOL", "No label has one")
+            raise nothing_to_sample(f"MLSOL {_NEEDS_A_CELL}")
         self.sampling_strategy_ = rows_by_label(data, strategy.labels, lacking)
         return MLSOLPlan(around, local, weights, metric)
 
@@ -320,15 +325,6 @@ class MLSOL(NeighborSampler):
         cd = positions(plan.metric, data.X, X_new, seeds, references)
         Y_new, unknown = assign_labels(plan.local, seeds, references, cd)
         return add_rows(X_new, Y_new, seeds, references, unknown, positions_=cd)
-
-
-def _no_usable_cell(caller: str, found: str) -> NothingToSampleError:
-    return NothingToSampleError(
-        f"{caller} needs a minority cell with both a minority and a majority cell of its label "
-        "among its neighbors",
-        found,
-        f"Check y with labelance.profile(X, y), raise {arg('k_neighbors')}, or skip sampling",
-    )
 
 
 def choose_seeds(
@@ -494,7 +490,7 @@ class MLUL(NeighborSampler):
             local = find_local_distribution(data.Y[:, chosen], rows, "paper", "paper", unknown)
         if local is None or not local.weights.any():
             found = "No label has one" if chosen.all() else "No chosen label has one"
-            raise _no_usable_cell("MLUL", found)
+            raise nothing_to_sample(f"MLUL {_NEEDS_A_CELL}", found)
         u = influences(local, around, self.variant)
         self.sampling_strategy_ = rows_by_label(data, chosen, None)
         return row_values(local.weights, u)

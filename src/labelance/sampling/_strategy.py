@@ -19,11 +19,11 @@ from labelance._arrays._columns import bytes_per_row
 from labelance._arrays._containers import column_counts
 from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
-from labelance._utils._messages import did_you_mean
+from labelance._utils._messages import unknown_name
 from labelance._validation._arguments import check_choice
 from labelance._validation._data import Data
 from labelance._validation._labels import count_known
-from labelance.exceptions import InputError, NothingToSampleError, TooManyRowsError, arg
+from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._local import minority_values
 
@@ -138,37 +138,14 @@ def resolve_labels(
         raise InputError(
             f"{arg('sampling_strategy')} of {caller} must be labels without numbers of rows",
             "It also has numbers of rows",
-            f"List only the labels, since {caller} has no targets",
         )
     return resolved.labels
 
 
-def rows_to_balance(strategy: SamplingStrategy, data: Data) -> np.ndarray:
-    """Return how many minority rows each label lacks to its target, or else to balance."""
-    resolved = resolve_strategy(strategy, data, every_label)
-    to_balance = np.where(resolved.labels, data.labels.n_known - 2 * resolved.present, 0)
-    lacking = to_balance if resolved.targets is None else resolved.lacking
-    return lacking.astype(np.int64)
-
-
-def check_balanceable(
-    n_new: np.ndarray, max_synthetic: int | None, data: Data, *, caller: str
-) -> None:
-    """Raise if no label can be balanced alone, or if that would make too many rows."""
-    if len(n_new) == 0:
-        raise NothingToSampleError(
-            f"{caller} needs a label with at least two minority rows and too few of them",
-            f"No label of {arg('sampling_strategy')} is like that",
-            "Check y with labelance.profile(X, y), or skip sampling",
-        )
-    if max_synthetic is not None and n_new.sum() > max_synthetic:
-        raise TooManyRowsError(
-            f"{caller} would make more than {arg('max_synthetic', max_synthetic)} rows",
-            f"Balancing {len(n_new)} labels one by one needs {n_new.sum()}",
-            f"Raise {arg('max_synthetic')}, or use a sampler that makes rows for all labels "
-            "together, such as MLSOL",
-        )
-    check_row_limit(sum(n_new.tolist()), data, caller=caller)
+def nothing_to_sample(needed: str, found: str = "No label has one") -> NothingToSampleError:
+    """Return the error for data in which no label has what a sampler needs."""
+    cure = "Check y with labelance.profile(X, y), or skip sampling"
+    return NothingToSampleError(needed, found, cure)
 
 
 def check_no_idle_strategy(strategy: SamplingStrategy, caller: str, needs: str) -> None:
@@ -278,8 +255,7 @@ def _by_mapping(
             continue
         if target < present[j]:
             raise InputError(
-                f"A target in {arg('sampling_strategy')} must not be below the present number "
-                "of rows",
+                f"A target in {arg('sampling_strategy')} must not be below what is there",
                 f"Label {label!r} has {present[j]} rows, and the target is {target}",
             )
         targets[j] = target
@@ -305,12 +281,7 @@ def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
         return names.index(label)
     if isinstance(label, (int, np.integer)) and -q <= label < q:
         return int(label) % q
-    raise InputError(
-        f"{arg('sampling_strategy')} must name labels of y",
-        f"y has no label {label!r}",
-        f"{did_you_mean(label, names or ())}Use numbers from 0 to {q - 1}"
-        + (", or the column names" if names else ""),
-    )
+    raise unknown_name("label", label, names or range(q), arg("sampling_strategy"))
 
 
 # Bytes of a new row's provenance: its seed and its reference.

@@ -267,7 +267,6 @@ def _counts(Y: Any, given: ArrayLike | None) -> NDArray[Any]:
         raise InputError(
             "label_counts must hold a number of rows for every label of y",
             f"It has shape {counts.shape}, or negative numbers, and y has {Y.shape[1]} labels",
-            "Count them in the training labels: y.sum(axis=0)",
         )
     return counts
 
@@ -506,11 +505,7 @@ def _checked_weights(weights: Any) -> np.ndarray:
     elif not values.any():
         found = "All are 0"
     if found:
-        raise InputError(
-            "weights must be a list of numbers >= 0, one per row",
-            found,
-            "Make them with labelance.sampling.sample_weights(X, y)",
-        )
+        raise InputError("weights must be a list of numbers >= 0, one per row", found)
     return values
 
 
