@@ -203,8 +203,7 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     values = container.clean()
     _check_finite(values, container.names, caller)
     here = container.categories()
-    _check_no_lost_categories(schema, container, caller)
-    _check_no_new_categories(schema, container, caller)
+    _check_same_categories(schema, container, caller)
     if schema.categories:
         values = values.copy()  # it may be the caller's own array
     for j, known in schema.categories.items():
@@ -213,22 +212,18 @@ def validate_like(X: Any, schema: Schema, *, caller: str) -> Any:
     return encode_like(values, schema.decoders) if schema.decoders else values
 
 
-def _check_no_lost_categories(schema: Schema, container: Container, caller: str) -> None:
-    here = container.categories()
-    lost = [j for j in schema.categories if j not in here]
+def _check_same_categories(schema: Schema, container: Container, caller: str) -> None:
+    """Raise where X has no categories any more, or has some: codes would be taken for numbers."""
+    known, here = set(schema.categories), set(np.flatnonzero(container.nominal).tolist())
+    lost, new = sorted(known - here), sorted(here - known)
     if lost:
-        old, new = schema.names or (), container.names or ()
-        shuffled = old != new and set(old) == set(new)
+        old, names = schema.names or (), container.names or ()
+        shuffled = old != names and set(old) == set(names)
         raise InputError(
             f"{caller} was fitted with categorical columns {name_columns(lost, schema.names)}",
             "X has its columns in another order" if shuffled else "X has no categories there",
             "Pass X[model.feature_names_in_]" if shuffled else "",
         )
-
-
-def _check_no_new_categories(schema: Schema, container: Container, caller: str) -> None:
-    """Raise where numbers were learned: codes of strings would be taken for them."""
-    new = [j for j in np.flatnonzero(container.nominal).tolist() if j not in schema.categories]
     if new:
         raise InputError(
             f"{caller} was fitted with numbers in columns {name_columns(new, schema.names)}",

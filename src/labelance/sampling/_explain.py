@@ -207,10 +207,6 @@ def _count_seeds(added: sp.csr_array, seeds: np.ndarray | None, n: int) -> sp.cs
     """Count added rows by label and seed; None where they have no seed among the originals."""
     if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
         return None
-    seed_of = sp.csr_array(
-        (np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)),
-        shape=(len(seeds), n),
-    )
-    counts = sp.csr_array(added.T.astype(np.int64) @ seed_of)
-    counts.sort_indices()
-    return counts
+    cells = added.tocoo()
+    places = cells.coords[1], seeds[cells.coords[0]]
+    return sp.csr_array((np.ones(cells.nnz, dtype=np.int64), places), shape=(added.shape[1], n))
