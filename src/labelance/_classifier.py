@@ -30,13 +30,16 @@ from labelance._utils._compat import fit_context
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import Weights, validate_weights
-from labelance._validation._data import Data, validate_data
-from labelance._validation._features import Schema, check_no_device, validate_like
-from labelance._validation._labels import (
+from labelance._validation._data import (
     NEEDS_LABELSETS,
+    Data,
+    Schema,
     check_all_known,
+    check_no_device,
     check_some_known,
+    validate_data,
     validate_labels,
+    validate_like,
 )
 from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError

@@ -14,7 +14,7 @@ from labelance import metrics
 from labelance._arrays._containers import HOST_DEVICES, column_counts, device_of
 from labelance._arrays._labels import open_labels
 from labelance._arrays._open import open_container, stack_rows, take_rows
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.exceptions import (
     ContainerError,
     InputError,

@@ -7,7 +7,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import LabelBinarizer
 
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.datasets import MultiLabelDataset, make_multilabel_imbalanced
 
 N_LABELS = 140  # more than int8 can number

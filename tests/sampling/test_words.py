@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-from labelance._validation._features import validate_features
+from labelance._validation._data import validate_features
 from labelance.advice import advise
 from labelance.datasets import load_dataset
 from labelance.exceptions import FeatureScaleWarning, InputError

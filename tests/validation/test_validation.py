@@ -16,9 +16,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance import exceptions
-from labelance._validation._data import validate_data
-from labelance._validation._features import validate_features, validate_like
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import (
+    validate_data,
+    validate_features,
+    validate_labels,
+    validate_like,
+)
 from labelance._validation._predictions import validate_scores
 from labelance.decisions import decide_within_budget, find_thresholds
 from labelance.exceptions import ContainerError
@@ -339,8 +342,8 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
     """Behind validation nothing is checked again."""
     opened = []
 
-    def watch(name, role, place):
-        module = importlib.import_module(f"labelance._validation.{place}")
+    def watch(name, role):
+        module = importlib.import_module("labelance._validation._data")
         real = getattr(module, name)
         monkeypatch.setattr(
             module,
@@ -348,9 +351,9 @@ def test_a_sampler_opens_its_data_once(sampler, monkeypatch):
             lambda data, *more, **options: opened.append(role) or real(data, *more, **options),
         )
 
-    watch("open_container", "X", "_features")
-    watch("open_rows", "X", "_features")  # for samplers that copy rows
-    watch("open_labels", "y", "_labels")
+    watch("open_container", "X")
+    watch("open_rows", "X")  # for samplers that copy rows
+    watch("open_labels", "y")
     sampler().fit_resample(*sampler_data())
     assert opened == ["X", "y"]
 

@@ -16,7 +16,7 @@ from labelance._arrays._cells import join_columns
 from labelance._arrays._mixed import REASONS, Form, SingleSource, Source, open_source
 from labelance._arrays._words import has_no_blanks, is_missing, sample_strings
 from labelance._utils._messages import plural, show_names
-from labelance._validation._features import check_not_empty, validate_features
+from labelance._validation._data import check_not_empty, validate_features
 from labelance.exceptions import InputError
 
 BlockKind = Literal["text", "embedding", "table"]

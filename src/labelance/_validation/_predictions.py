@@ -14,8 +14,13 @@ from labelance._arrays._labels import find_label_sets
 from labelance._arrays._open import Container, columns_where, open_container, to_memory
 from labelance._utils._messages import show_names
 from labelance._validation._arguments import check_label_names
-from labelance._validation._features import warn_of_other_index
-from labelance._validation._labels import NEEDS_LABELSETS, Labels, check_all_known, validate_labels
+from labelance._validation._data import (
+    NEEDS_LABELSETS,
+    Labels,
+    check_all_known,
+    validate_labels,
+    warn_of_other_index,
+)
 from labelance.exceptions import ContainerError, InputError
 
 

@@ -26,8 +26,7 @@ from labelance._arrays._open import take_rows
 from labelance._classifier import check_takes_weights, relevance
 from labelance._progress import loop
 from labelance._utils._random import draw_seeds, set_random_states
-from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
+from labelance._validation._data import Data, take_unknown
 from labelance.advice._learners import Learner, has_gaps
 from labelance.decisions import LabelThresholds
 from labelance.decisions._held_out import CV_FOLDS, has_bags

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._cells import cells_at_least, take_cells
 from labelance._arrays._containers import column_counts
-from labelance._validation._labels import count_known
+from labelance._validation._data import count_known
 from labelance._validation._predictions import validate_scores
 from labelance.exceptions import arg
 

@@ -111,7 +111,7 @@ class MultiLabelDataset:
         """
         from labelance._arrays._labels import mark_unknown
         from labelance._arrays._open import open_container
-        from labelance._validation._labels import validate_labels
+        from labelance._validation._data import validate_labels
 
         features = open_container(X, "X")
         labels = validate_labels(y, caller="A dataset", needs_all=None)

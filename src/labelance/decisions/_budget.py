@@ -16,8 +16,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import HasMethods, Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights, check_choice, check_positive, is_integer
-from labelance._validation._data import Data
-from labelance._validation._labels import count_known
+from labelance._validation._data import Data, count_known
 from labelance._validation._predictions import (
     Scored,
     open_probabilities,

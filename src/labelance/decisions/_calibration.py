@@ -23,8 +23,8 @@ from labelance._validation._arguments import (
     take_weights,
     validate_weights,
 )
-from labelance._validation._data import Data
-from labelance._validation._labels import (
+from labelance._validation._data import (
+    Data,
     cell_weights,
     count_known,
     known_cells,

@@ -31,8 +31,7 @@ from labelance._validation._arguments import (
     validate_groups,
 )
 from labelance._validation._categorical import name_columns
-from labelance._validation._data import Data
-from labelance._validation._labels import count_known, take_unknown
+from labelance._validation._data import Data, count_known, take_unknown
 from labelance._validation._predictions import Scored, validate_score_table, validate_scores
 from labelance.decisions._held_out import (
     ScoringClassifier,

@@ -24,8 +24,7 @@ from labelance._classifier import (
     why_all_known,
 )
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._data import Data
-from labelance._validation._features import Schema
+from labelance._validation._data import Data, Schema
 from labelance.exceptions import InputError, TooFewRowsError
 from labelance.model_selection._splitters import assign_folds, strata
 

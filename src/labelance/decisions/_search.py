@@ -17,8 +17,7 @@ from labelance._utils._messages import warn_user
 from labelance._utils._threads import check_n_jobs
 from labelance._validation._arguments import Weights, take_weights, validate_weights
 from labelance._validation._categorical import name_columns
-from labelance._validation._data import Data
-from labelance._validation._labels import take_unknown
+from labelance._validation._data import Data, take_unknown
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._held_out import (
     CV_FOLDS,

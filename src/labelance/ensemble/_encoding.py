@@ -17,9 +17,15 @@ from labelance._arrays._containers import column_counts, to_dense
 from labelance._arrays._sparse import narrow_indices
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._column_groups import ColumnGroups
-from labelance._validation._data import Data
-from labelance._validation._features import Schema, validate_features, validate_like
-from labelance._validation._labels import known_cells, take_labels, take_unknown
+from labelance._validation._data import (
+    Data,
+    Schema,
+    known_cells,
+    take_labels,
+    take_unknown,
+    validate_features,
+    validate_like,
+)
 
 Floats = NDArray[np.float64]
 Table = Any  # a float64 array, or a csr_array

@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 
 from labelance._arrays._cells import inverse_frequencies, stored_cells
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._labels import labels_known_together
+from labelance._validation._data import labels_known_together
 from labelance.ensemble._encoding import Floats, Table, Task
 
 _MOST_LANDMARKS = 2500

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from sklearn.utils import gen_batches
 
 from labelance._validation._arguments import Weights
-from labelance._validation._labels import weights_of
+from labelance._validation._data import weights_of
 
 Floats = NDArray[np.float64]
 

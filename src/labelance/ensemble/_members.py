@@ -18,9 +18,7 @@ from labelance._progress import run_parallel, track
 from labelance._utils._compat import Interval, fit_context
 from labelance._utils._messages import warning_once
 from labelance._validation._arguments import Weights
-from labelance._validation._data import Data
-from labelance._validation._features import Schema
-from labelance._validation._labels import count_known
+from labelance._validation._data import Data, Schema, count_known
 from labelance.decisions._held_out import HeldOutScores
 from labelance.decisions._search import TUNING
 from labelance.ensemble._training_sets import (

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from labelance._arrays._cells import stored_cells
 from labelance._progress import run_parallel
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._labels import cell_weights, labels_known_together, weights_of
+from labelance._validation._data import cell_weights, labels_known_together, weights_of
 from labelance.decisions._calibration import fit_curves
 from labelance.decisions._held_out import CV_FOLDS
 from labelance.ensemble._encoding import Floats, Table, Task

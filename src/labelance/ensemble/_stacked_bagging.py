@@ -14,8 +14,8 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import as_generator
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._data import Data
-from labelance._validation._labels import (
+from labelance._validation._data import (
+    Data,
     cell_weights,
     count_known,
     known_cells,

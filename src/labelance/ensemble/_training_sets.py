@@ -14,8 +14,7 @@ from labelance._arrays._open import take_columns, take_rows
 from labelance._utils._compat import HasMethods, Interval, RealNotInt, StrOptions, validate_params
 from labelance._utils._random import RandomStateLike, as_generator, set_random_states
 from labelance._validation._arguments import Weights, take_weights
-from labelance._validation._data import Data, open_data, validate_data
-from labelance._validation._features import open_features
+from labelance._validation._data import Data, open_data, open_features, validate_data
 from labelance.exceptions import InputError
 from labelance.sampling import BaseMultiLabelSampler, ResamplingPlan
 

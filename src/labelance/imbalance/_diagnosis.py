@@ -14,8 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from labelance._arrays._containers import Kind, column_counts, to_dense
 from labelance._utils._messages import shorten
-from labelance._validation._features import Features
-from labelance._validation._labels import count_known
+from labelance._validation._data import Features, count_known
 from labelance.imbalance._measures import Labelsets, leave_out_full
 from labelance.neighbors._neighborhood import scale_to_all
 

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from labelance._arrays._containers import column_counts, device_of
 from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_choice
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._kernels import visit_same_class
 from labelance.imbalance._local_tensor import TypedCells, measure_cells

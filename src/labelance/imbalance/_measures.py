@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from labelance._arrays._containers import column_counts
 from labelance._arrays._dask import count_rows_and_columns
 from labelance._utils._notebook import MOST_ROWS, draw_result
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.exceptions import InputError
 
 Counts = NDArray[np.int64]

@@ -19,8 +19,7 @@ from labelance._arrays._open import stack_rows, take_rows
 from labelance._utils._messages import shorten
 from labelance._utils._page import read_page_parts, read_template
 from labelance._validation._categorical import name_columns
-from labelance._validation._features import Features, validate_features
-from labelance._validation._labels import take_unknown
+from labelance._validation._data import Features, take_unknown, validate_features
 from labelance.exceptions import ContainerError, InputError
 from labelance.imbalance._diagnosis import (
     ColumnSummary,

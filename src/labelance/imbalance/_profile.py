@@ -19,7 +19,7 @@ from labelance._utils._files import replace_when_done
 from labelance._validation._arguments import check_label_names, check_positive
 from labelance._validation._categorical import CategoricalFeatures
 from labelance._validation._column_groups import ColumnGroups, NothingLeftError
-from labelance._validation._labels import count_known, validate_labels
+from labelance._validation._data import count_known, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance._local import (
     HasIndices,

@@ -37,8 +37,7 @@ from labelance._utils._compat import HasMethods, StrOptions
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._features import Schema
+from labelance._validation._data import Data, Schema
 from labelance.learners._label_weight import LabelWeights, find_label_weights
 from labelance.learners.tree import C45Classifier, Forest, Problems, TreeData, prepare_data
 from labelance.learners.tree._classes import C45Options, grow_forest, options_of

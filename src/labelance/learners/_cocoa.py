@@ -14,8 +14,7 @@ from labelance._utils._compat import Interval
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._labels import absent_if_never_known
+from labelance._validation._data import Data, absent_if_never_known
 from labelance.decisions._search import (
     SEARCHING,
     ScoredRows,

@@ -12,8 +12,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._labels import known_cells, take_unknown
+from labelance._validation._data import Data, known_cells, take_unknown
 from labelance.learners._base import Floats, LearnerWithEstimator, Rows
 from labelance.learners._chains import ChainFeatures, ChainPlan, Ints, fit_chains
 from labelance.learners._label_weight import LABEL_WEIGHT

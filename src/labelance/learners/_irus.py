@@ -13,8 +13,7 @@ from labelance._utils._compat import Interval
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._labels import absent_if_never_known
+from labelance._validation._data import Data, absent_if_never_known
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.learners._base import LearnerWithEstimator, Reduction, Rows
 from labelance.learners._kernels import deal_majority

@@ -13,7 +13,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import StrOptions
 from labelance._utils._messages import unknown_name
 from labelance._validation._arguments import Weights
-from labelance._validation._labels import Labels, known_cells
+from labelance._validation._data import Labels, known_cells
 from labelance.exceptions import InputError
 from labelance.sampling._weights import label_weights
 

@@ -15,8 +15,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights
 from labelance._validation._categorical import CategoricalFeatures, name_columns
-from labelance._validation._data import Data
-from labelance._validation._labels import absent_if_never_known
+from labelance._validation._data import Data, absent_if_never_known
 from labelance.exceptions import InputError, UnknownLabelsError
 from labelance.imbalance._measures import find_labelsets
 from labelance.learners._base import LearnerWithEstimator, Reduction, Rows

@@ -15,9 +15,7 @@ from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._features import Schema
-from labelance._validation._labels import Labels, count_known, take_labels, take_unknown
+from labelance._validation._data import Data, Labels, Schema, count_known, take_labels, take_unknown
 from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError
 from labelance.learners._base import LearnerWithEstimator, Models, Rows, make_trainer, split_labels

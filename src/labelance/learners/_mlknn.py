@@ -16,8 +16,7 @@ from labelance._arrays._open import kind_of
 from labelance._classifier import BaseMultiLabelClassifier
 from labelance._utils._compat import Interval, StrOptions, fit_context
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._features import check_no_other_places, validate_features
+from labelance._validation._data import Data, check_no_other_places, validate_features
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import check_n_neighbors, check_neighborhood, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Metric, Scale

@@ -18,13 +18,14 @@ from labelance._utils._compat import HasMethods, InvalidParameterError, StrOptio
 from labelance._utils._messages import warn_user
 from labelance._utils._random import RandomStateLike, as_generator, set_random_states
 from labelance._validation._categorical import CategoricalFeatures, name_columns
-from labelance._validation._data import Data
-from labelance._validation._features import Schema, validate_like
-from labelance._validation._labels import (
+from labelance._validation._data import (
+    Data,
+    Schema,
     absent_if_never_known,
     known_cells,
     open_clean_labels,
     validate_labels,
+    validate_like,
 )
 from labelance.exceptions import InputError, NothingToSampleError, UnsampledLabelWarning
 from labelance.learners._base import Models, Rows, make_trainer, split_labels

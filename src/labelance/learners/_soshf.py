@@ -17,8 +17,7 @@ from labelance._classifier import BaseMultiLabelClassifier
 from labelance._progress import run_parallel
 from labelance._utils._compat import Interval
 from labelance._utils._random import RandomStateLike, as_generator
-from labelance._validation._data import Data
-from labelance._validation._features import validate_features
+from labelance._validation._data import Data, validate_features
 from labelance.exceptions import InputError
 from labelance.learners._kernels import gradient_ascent, project
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance._validation._predictions import check_k, validate_scores
 from labelance.exceptions import InputError
 from labelance.metrics._classification import Confusion, mean_of_defined

@@ -11,7 +11,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._messages import show_names
 from labelance._utils._notebook import draw_result
 from labelance._validation._arguments import check_label_names
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance._validation._predictions import validate_predictions
 from labelance.exceptions import InputError
 from labelance.imbalance._measures import find_irlbl, leave_out_full, rarest_first, rarity_bands

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from labelance._arrays._containers import column_counts
-from labelance._validation._labels import count_known, validate_labels
+from labelance._validation._data import count_known, validate_labels
 from labelance.exceptions import InputError
 from labelance.model_selection._fold_sizes import part_weights
 from labelance.model_selection._stratify import Rows, label_pairs, rows_of_folds

@@ -12,7 +12,7 @@ from labelance._arrays._dask import count_rows_and_columns
 from labelance._arrays._open import place_of, take_rows, to_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive, is_integer, validate_groups
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.exceptions import InputError, LabelanceWarning, TooFewRowsError
 from labelance.model_selection._fold_sizes import (
     is_whole,

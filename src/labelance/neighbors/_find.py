@@ -22,7 +22,7 @@ from labelance._utils._messages import warn_user
 from labelance._utils._threads import thread_count
 from labelance._validation._arguments import check_choice
 from labelance._validation._categorical import CategoricalFeatures, name_columns
-from labelance._validation._features import (
+from labelance._validation._data import (
     Features,
     check_no_other_places,
     validate_features,

@@ -10,7 +10,7 @@ import numpy as np
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import optional_import, unknown_name
 from labelance._validation._arguments import check_label_names
-from labelance._validation._labels import Labels
+from labelance._validation._data import Labels
 from labelance.imbalance._measures import rarest_first
 
 

@@ -17,9 +17,7 @@ from labelance._arrays._open import stack_rows
 from labelance._utils._files import replace_when_done
 from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_choice
-from labelance._validation._data import validate_data
-from labelance._validation._features import check_no_device
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import check_no_device, validate_data, validate_labels
 from labelance.exceptions import InputError
 from labelance.imbalance import ImbalanceProfile, LabelType, profile
 from labelance.imbalance._measures import rarest_first

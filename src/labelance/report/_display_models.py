@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_curve
 from labelance._arrays._containers import column_counts
 from labelance._arrays._labels import mark_unknown
 from labelance._validation._arguments import check_choice
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance._validation._predictions import validate_scores
 from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.exceptions import InputError

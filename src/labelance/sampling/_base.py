@@ -32,12 +32,14 @@ from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._utils._threads import check_n_jobs
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data, validate_data
-from labelance._validation._features import MissingPolicy, check_no_missing
-from labelance._validation._labels import (
+from labelance._validation._data import (
     NEEDS_LABELSETS,
+    Data,
+    MissingPolicy,
     check_all_known,
+    check_no_missing,
     take_unknown,
+    validate_data,
     validate_labels,
 )
 from labelance.exceptions import ConstantLabelWarning, FeatureScaleWarning, InputError, arg

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 
 from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy
+from labelance._validation._data import Data, MissingPolicy
 from labelance.exceptions import InputError, arg
 from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble

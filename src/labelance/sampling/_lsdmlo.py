@@ -14,8 +14,7 @@ from labelance._arrays._interpolate import interpolate_rows
 from labelance._arrays._memory import check_fits_memory
 from labelance._progress import track
 from labelance._utils._compat import Interval
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy, check_no_device
+from labelance._validation._data import Data, MissingPolicy, check_no_device
 from labelance.exceptions import InputError
 from labelance.neighbors._find import check_n_neighbors, search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale

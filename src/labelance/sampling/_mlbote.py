@@ -14,8 +14,7 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy, check_no_device
+from labelance._validation._data import Data, MissingPolicy, check_no_device
 from labelance.imbalance._local import part_cells
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors

@@ -25,9 +25,7 @@ from labelance._arrays._open import stack_rows, take_rows
 from labelance._arrays._sparse import narrow_indices
 from labelance._progress import track
 from labelance._utils._compat import StrOptions
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy, check_no_device
-from labelance._validation._labels import take_unknown
+from labelance._validation._data import Data, MissingPolicy, check_no_device, take_unknown
 from labelance.exceptions import InputError, arg
 from labelance.imbalance._local import Variant, part_cells
 from labelance.neighbors._find import search_neighbors

@@ -13,8 +13,7 @@ from labelance._arrays._columns import places_in
 from labelance._arrays._containers import column_counts
 from labelance._arrays._interpolate import interpolate_rows
 from labelance._utils._compat import Interval, StrOptions
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy
+from labelance._validation._data import Data, MissingPolicy
 from labelance.exceptions import NothingToSampleError, arg
 from labelance.imbalance import LabelType, LocalDistribution
 from labelance.imbalance._local import Variant, Weighting, find_local_distribution, minority_matrix

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
@@ -30,8 +30,7 @@ from labelance._utils._compat import HasMethods, Interval
 from labelance._utils._random import draw_seeds, set_random_states
 from labelance._utils._threads import single_threaded_blas, thread_count
 from labelance._validation._categorical import CategoricalFeatures
-from labelance._validation._data import Data
-from labelance._validation._features import MissingPolicy, check_no_device
+from labelance._validation._data import Data, MissingPolicy, check_no_device
 from labelance.exceptions import NothingToSampleError, TooManyRowsError, arg
 from labelance.imbalance._local import minority_matrix, minority_values
 from labelance.neighbors import Neighborhood
@@ -192,8 +191,9 @@ class LabelPrediction:
 
     Parameters
     ----------
-    labeller : classifier
-        Trained once for each label; an open ``random_state``, also of a part, is set to a seed.
+    labeller : classifier or None
+        Trained once for each label, None is the `RBFMachine`; an open ``random_state``, also of a
+        part, is set to a seed.
     X, X_new : arrays or CSR arrays
         Original and new rows, as numbers.
     Y_columns : csc_array of shape (n, q)
@@ -221,7 +221,9 @@ class LabelPrediction:
         others = [slice(0, own.start), slice(own.stop, n_new)]
         others = [part for part in others if part.start < part.stop]
         if others:
-            model = set_random_states(clone(self.labeller), seed, only_unset=True)
+            model: Any = RBFMachine()
+            if self.labeller is not None:
+                model = set_random_states(clone(self.labeller), seed, only_unset=True)
             rows = stack_rows(self.X, self.X_new[own])
             model.fit(rows, np.concatenate([y, has_label[own]]))
             for part in others:
@@ -229,7 +231,7 @@ class LabelPrediction:
         return np.flatnonzero(has_label)
 
 
-class RBFMachine(BaseEstimator):
+class RBFMachine:
     """A support vector machine with an RBF kernel, which predicts by matrix products.
 
     The same decisions as ``sklearn.svm.SVC()``, whose own ``predict`` goes row by row and is
@@ -439,7 +441,7 @@ class MLRkNNOS(NeighborSampler):
         """Return the labels of the new rows: their own is known, the others are predicted."""
         q, made_for = data.Y.shape[1], np.repeat(plan.labels, plan.n_new)
         prediction = LabelPrediction(
-            labeller=RBFMachine() if self.labeller is None else self.labeller,
+            labeller=self.labeller,
             X=plan.encoder.transform(data.X),
             X_new=plan.encoder.transform(X_new),
             Y_columns=data.Y.tocsc(),

@@ -21,8 +21,7 @@ from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._messages import unknown_name
 from labelance._validation._arguments import check_choice
-from labelance._validation._data import Data
-from labelance._validation._labels import count_known
+from labelance._validation._data import Data, count_known
 from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
 from labelance.imbalance._local import minority_values

@@ -18,8 +18,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._messages import optional_import
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_choice, check_positive
-from labelance._validation._features import MissingPolicy
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import MissingPolicy, validate_labels
 from labelance.exceptions import InputError
 from labelance.neighbors._metric import Scale
 from labelance.sampling._mlsol import MLSOL, choose_seeds

@@ -30,8 +30,7 @@ from labelance._arrays._containers import to_dense
 from labelance._arrays._labels import part_unknown
 from labelance._classifier import relevance
 from labelance._utils._random import set_random_states
-from labelance._validation._data import Data, validate_data
-from labelance._validation._labels import known_cells, open_clean_labels
+from labelance._validation._data import Data, known_cells, open_clean_labels, validate_data
 from labelance.decisions import LabelThresholds
 from labelance.decisions._search import ScoredRows, search_thresholds
 from labelance.ensemble import EMLS, StackedBagging, TrainingSet

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, get_args
 from labelance._arrays._containers import column_counts
 from labelance._utils._messages import optional_import
 from labelance._validation._arguments import check_choice
-from labelance._validation._labels import validate_labels
+from labelance._validation._data import validate_labels
 from labelance.exceptions import InputError
 from labelance.sampling._weights import (
     WeightKind,

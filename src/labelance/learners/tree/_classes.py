@@ -31,7 +31,7 @@ from labelance._progress import Progress, loop
 from labelance._utils._compat import Interval, StrOptions, check_sample_weight, fit_context
 from labelance._utils._pickles import MarksVersion
 from labelance._validation._arguments import read_weights
-from labelance._validation._features import Schema, validate_features, validate_like
+from labelance._validation._data import Schema, validate_features, validate_like
 from labelance.exceptions import InputError
 from labelance.learners.tree._data import (
     CellIndex,

@@ -17,8 +17,7 @@ from scipy.sparse import csc_array, csr_array, issparse
 from labelance._arrays._columns import column_range
 from labelance._arrays._containers import stored_values
 from labelance._validation._categorical import mask_of_columns
-from labelance._validation._features import Schema
-from labelance._validation._labels import absent_if_never_known, validate_labels
+from labelance._validation._data import Schema, absent_if_never_known, validate_labels
 from labelance.exceptions import InputError
 
 # A cell is class << 63 | rank << RANK | CLOSE | row. It has a class only in a node, and only
