@@ -32,10 +32,8 @@ def mask_of_columns(
 ) -> np.ndarray:
     """Return the boolean mask of columns that are listed by a mask, by numbers or by names."""
     mask, given = np.zeros(d, dtype=bool), arg("categorical_features")
-    if isinstance(wanted, str) and wanted == "auto":
-        return mask
     listed = np.atleast_1d(np.asarray(wanted))
-    if listed.size == 0:
+    if listed.size == 0 or (isinstance(wanted, str) and wanted == "auto"):
         return mask
     if listed.dtype.kind == "b":
         if listed.shape != (d,):

@@ -259,7 +259,14 @@ class LSDMLO(NeighborSampler):
         check_no_device(data.X, caller="LSDMLO")
         check_row_limit(self._budget(data), data, caller="LSDMLO")
         k = check_n_neighbors(self.k_neighbors, data.n_samples, caller="LSDMLO", name="k_neighbors")
-        self._check_coefficient_limit(data)
+        (n, d), q = data.X.shape, data.Y.shape[1]
+        check_fits_memory(
+            q,
+            8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
+            caller="LSDMLO",
+            cure="Choose fewer labels or features, or a sampler with one distance for all labels",
+            noun="linear models",
+        )
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
         ones = sp.csc_array(data.Y[:, rare])
@@ -284,17 +291,6 @@ class LSDMLO(NeighborSampler):
             around[first:last] = found.indices
         return around
 
-    def _check_coefficient_limit(self, data: Data) -> None:
-        """Raise if there is no memory for the linear models and the scores of all rows."""
-        (n, d), q = data.X.shape, data.Y.shape[1]
-        check_fits_memory(
-            q,
-            8 * (_SCORE_TABLES * n + _COEFFICIENT_TABLES * d + q),
-            caller="LSDMLO",
-            cure="Choose fewer labels or features, or a sampler with one distance for all labels",
-            noun="linear models",
-        )
-
     def _budget(self, data: Data) -> int:
         return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_synthetic)
 
@@ -316,15 +312,10 @@ class LSDMLO(NeighborSampler):
                 "LSDMLO cannot fit linear models to these features", "Some numbers are too large"
             )
         weight = softmax(np.abs(W[encoder.first[numeric]]), axis=0) * len(numeric)
-        return [self._weighted(plain, numeric, column) for column in weight.T]
-
-    def _weighted(
-        self, plain: FeatureMetric, numeric: np.ndarray, weight: np.ndarray
-    ) -> FeatureMetric:
-        width = plain.compiled.width.copy()
+        widths = np.tile(plain.compiled.width, (len(weight.T), 1))
         with np.errstate(divide="ignore"):  # a weight of 0 leaves the feature out
-            width[numeric] /= np.sqrt(weight)
-        return replace(plain, compiled=plain.compiled._replace(width=width))
+            widths[:, numeric] /= np.sqrt(weight.T)
+        return [replace(plain, compiled=plain.compiled._replace(width=width)) for width in widths]
 
     def _draw(self, data: Data, plan: LSDMLOPlan, rng: np.random.Generator) -> Draw:
         seeds = choose_seeds(plan.weights, self._budget(data), rng)

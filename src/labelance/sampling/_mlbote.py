@@ -28,7 +28,7 @@ from labelance.sampling._base import (
 )
 from labelance.sampling._mlsol import choose_seeds
 from labelance.sampling._random import labelset_bags
-from labelance.sampling._strategy import above_mean_irlbl, check_row_limit
+from labelance.sampling._strategy import above_mean_irlbl, check_row_limit, label_bags
 
 _ONE_VS_REST = 10  # zeros for each one, from which on a label is in need whatever the others are
 _FAR = 1.5  # times the widest gap of a label, from which on a lone cell is noise
@@ -138,25 +138,14 @@ def find_border(
     own = np.unique(nearest)
     gap_within = space.nearest_others(label, label, k_neighbors)[1]
     place = np.searchsorted(label, own)
-    return Border(
-        own,
-        # An equal row with the label leaves nothing to fill, and one without it nothing to defend.
-        _ratio(gap_within[place], gap_to_rest[place]) * (gap_within[place, 0] > 0),
-        rest,
-        _thinness(
-            space, rest, others, gap_within[np.searchsorted(label, nearest[:, 0])], k_neighbors
-        ),
-    )
-
-
-def _thinness(
-    space: Distances, rest: np.ndarray, others: np.ndarray, gap_of_label: np.ndarray, k: int
-) -> np.ndarray:
-    """Compare the gaps of cross-borderline rows with those of their nearest rows of the label."""
-    if len(others) < 2:
-        return np.zeros(len(rest))
-    gap = space.nearest_others(rest, others, k)[1]
-    return (_ratio(gap, gap_of_label) * (gap[:, 0] > 0)) ** 2
+    # An equal row with the label leaves nothing to fill, and one without it nothing to defend.
+    weight = _ratio(gap_within[place], gap_to_rest[place]) * (gap_within[place, 0] > 0)
+    thinness = np.zeros(len(rest))
+    if len(others) > 1:
+        gap = space.nearest_others(rest, others, k_neighbors)[1]
+        gap_of_label = gap_within[np.searchsorted(label, nearest[:, 0])]
+        thinness = (_ratio(gap, gap_of_label) * (gap[:, 0] > 0)) ** 2
+    return Border(own, weight, rest, thinness)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -397,11 +386,10 @@ class MLBOTE(NeighborSampler):
         smallest, largest = counts[in_need].min(initial=n), counts[in_need].max(initial=0)
         weight, thinness = np.zeros(n), np.full(n, np.inf)
         at_border = np.zeros(n, dtype=bool)
-        columns = Y.tocsc()
         varying = np.flatnonzero((counts > 1) & (counts < n))
-        for j in track(varying, "Finding borders", "labels"):
-            has_label = np.zeros(n, dtype=bool)
-            has_label[columns.indices[columns.indptr[j] : columns.indptr[j + 1]]] = True
+        bags = label_bags(Y, varying)
+        for j, bag in zip(track(varying, "Finding borders", "labels"), bags):
+            has_label = np.isin(np.arange(n), bag)
             border = find_border(space, has_label, self.m_neighbors, self.k_neighbors)
             thinness[border.rest] = np.minimum(thinness[border.rest], border.thinness)
             at_border[border.rest] = True
@@ -447,16 +435,15 @@ class MLBOTE(NeighborSampler):
         if not minority.any():
             return _NO_ROWS
         lacking = others.min() - counts - column_counts(Y[before])
-        seeds, left, columns = [_NO_ROWS], minority.copy(), Y.tocsc()
+        seeds, left, bags = [_NO_ROWS], minority.copy(), label_bags(Y, range(Y.shape[1]))
         while (left & (lacking > 0)).any():
             j = int(np.argmin(np.where(left & (lacking > 0), lacking, np.iinfo(np.int64).max)))
             left[j] = False
-            rows = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-            rows = rows[plan.n_references[rows] > 0]
+            rows = bags[j][plan.n_references[bags[j]] > 0]
             inner = rows[plan.interior[rows]]
             pool = inner if len(inner) else rows
             if len(pool):
-                seeds.append(rng.choice(pool, size=int(lacking[j])).astype(np.int64))
+                seeds.append(rng.choice(pool, size=int(lacking[j])))
                 lacking = lacking - column_counts(Y[seeds[-1]])
         return np.concatenate(seeds)
 

@@ -38,8 +38,6 @@ from labelance.sampling._strategy import (
     rows_to_sample,
 )
 
-_MANY_ROWS = 2_000_000  # n³ fits into 64 bits below this
-
 
 class MLROSPlan(NamedTuple):
     """The labels to clone for, the rows that have each of them, all counts, and when to stop.
@@ -450,9 +448,7 @@ def labelset_bags(Y: sp.csr_array) -> LabelsetBags:
     return LabelsetBags(rows, np.append(np.flatnonzero(opens), n))
 
 
-def apportion(
-    sizes: np.ndarray, total: int, *, above_mean: bool, many_rows: int = _MANY_ROWS
-) -> Quotas:
+def apportion(sizes: np.ndarray, total: int, *, above_mean: bool) -> Quotas:
     """Share ``total`` rows out among the bags above the mean size, or those below it.
 
     A bag wants an even share of what is left for it and the bags after it, and takes at most
@@ -470,15 +466,13 @@ def apportion(
         How many rows to share out. Some are left over if all bags reach the mean before.
     above_mean : bool
         Which bags take part.
-    many_rows : int
-        From this many rows on, sums may not fit into machine words.
     """
     n, n_bags = int(sizes.sum()), len(sizes)
     total = min(total, n)  # bags never take as many before all are at the mean
     distance = (sizes * n_bags - n) * (1 if above_mean else -1)
     bags = np.argsort(distance, kind="stable")
     bags = bags[np.searchsorted(distance[bags], 1) :]
-    distance = _exact(distance[bags], n < many_rows)
+    distance = distance[bags].astype(object)  # sums are beyond machine words for many rows
     reached = np.cumsum(distance)
     before = reached - distance
     n_left = np.arange(len(bags), 0, -1)
@@ -487,14 +481,9 @@ def apportion(
     taken = reached // n_bags
     if first < len(bags):
         left, sharing = total * n_bags - before[first], int(n_left[first])
-        step = _exact(np.arange(1, sharing + 1), n < many_rows)
+        step = np.arange(1, sharing + 1).astype(object)
         taken[first:] = (before[first] * sharing + step * left) // (n_bags * sharing)
     return Quotas(bags, np.diff(taken, prepend=0).astype(np.int64))
-
-
-def _exact(values: np.ndarray, fits: bool) -> np.ndarray:
-    """Return integers that n³ fits into: machine words, or Python's own for very many rows."""
-    return values.astype(np.int64 if fits else object)
 
 
 class LabelsetSampler(RowSampler, metaclass=ABCMeta):

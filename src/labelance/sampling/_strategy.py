@@ -20,7 +20,6 @@ from labelance._arrays._containers import column_counts
 from labelance._arrays._memory import check_fits_memory
 from labelance._utils._compat import Interval, StrOptions
 from labelance._utils._messages import unknown_name
-from labelance._validation._arguments import check_choice
 from labelance._validation._data import Data, count_known
 from labelance.exceptions import InputError, NothingToSampleError, arg
 from labelance.imbalance._above_mean import imr_against_mean, irlbl_against_mean
@@ -225,7 +224,8 @@ def _by_word(word: str, Y: sp.csr_array, auto: Rule, n_known: Any) -> np.ndarray
         "imbalanced": lambda Y: imr_against_mean(column_counts(Y), n_known) > 0,
         "all": every_label,
     }
-    check_choice("sampling_strategy", word, rules)
+    if word not in rules:
+        raise unknown_name("word", word, rules, arg("sampling_strategy"))
     return rules[word](Y)
 
 
