@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -130,7 +130,7 @@ def _take_coded(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return table[np.where(np.isnan(codes), len(values), codes).astype(int)]
 
 
-def name_columns(columns: Iterable[int], names: tuple[Any, ...] | None, kind: str = COLUMN) -> str:
+def name_columns(columns: Iterable[int], names: Sequence[Any] | None, kind: str = COLUMN) -> str:
     """Return the names, or numbers, of up to five columns or labels for a message."""
     columns = list(columns)
     shown = [repr(names[j]) if names else arg(kind, int(j)) for j in columns[:5]]

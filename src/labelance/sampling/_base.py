@@ -31,7 +31,7 @@ from labelance._utils._messages import warn_user
 from labelance._utils._pickles import MarksVersion
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._utils._threads import check_n_jobs
-from labelance._validation._categorical import CategoricalFeatures
+from labelance._validation._categorical import CategoricalFeatures, name_columns
 from labelance._validation._data import (
     NEEDS_LABELSETS,
     Data,
@@ -302,12 +302,12 @@ def _constant_labels(Y: sp.csr_array, n_known: Any = None) -> np.ndarray:
 
 
 def _warn_of_constant(labels: np.ndarray, names: Sequence[Any]) -> None:
+    """Warn of constant labels, if there are any."""
     if not len(labels):
         return
-    shown = ", ".join(repr(names[j]) for j in labels[:5])
     warn_user(
         f"{len(labels)} of {len(names)} labels are present in no row or in every row, so there is "
-        f"nothing to balance: {shown}{', …' if len(labels) > 5 else ''}. They stay as they are; "
+        f"nothing to balance: {name_columns(labels, names)}. They stay as they are; "
         f"leave them out of {arg('y')} (constant_labels_), or gather rows that differ in them.",
         ConstantLabelWarning,
     )

@@ -88,6 +88,10 @@ class NeighborCleaner(NeighborSampler, metaclass=ABCMeta):
     traits: ClassVar[SamplerTraits] = SamplerTraits(
         deletes=True, random=False, finds_neighbors=True, in_blocks=True, needs_all=None
     )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeighborSampler._parameter_constraints,
+        **shared_constraints("algorithm sampling_strategy"),
+    }
 
     def _delete(self, marked: np.ndarray, threshold: float, **fitted: Any) -> Draw:
         """Return the draw of the rows that are not marked."""
@@ -200,7 +204,6 @@ class MLeNN(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        **shared_constraints("algorithm sampling_strategy"),
         "label_distance_threshold": [Interval(Real, 0, None, closed="left")],
         "label_distance": [StrOptions({"hamming", "jaccard"})],
     }
@@ -348,7 +351,6 @@ class MLTL(NeighborCleaner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborCleaner._parameter_constraints,
-        **shared_constraints("algorithm sampling_strategy"),
         "label_distance_threshold": [Interval(Real, 0, None, closed="left"), None],
         "mode": [StrOptions({"undersample", "clean"})],
         "mutual": ["boolean"],

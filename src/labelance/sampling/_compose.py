@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -159,14 +159,10 @@ def _checked(result: Any, data: Data) -> tuple[Any, Any]:
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class SequencePlan:
-    """The rows before the first random step, that step's plan, and the steps after it.
+class SequencePlan(NamedTuple):
+    """The rows before the first random step, that step's plan, and the steps after it."""
 
-    ``before`` is None if the first step is random already.
-    """
-
-    before: Draw | None
+    before: Draw
     plan: ResamplingPlan
     later: list[BaseMultiLabelSampler]
 
@@ -320,7 +316,9 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
     def _plan(self, data: Any, neighborhood: Any) -> SequencePlan:
         """Take all steps that chance does not change, and plan the one after them."""
         first, *later = self._checked_steps()
-        before, plan = None, clone(first)._plan_data(data, neighborhood)
+        rows = np.arange(data.n_samples)
+        before = Draw(source_rows=rows, is_original=rows >= 0)
+        plan = clone(first)._plan_data(data, neighborhood)
         while later and not plan.sampler.traits.random:
             before = _follow(before, plan.draw(0))
             plan, later = later[0].plan(before.X, before.y), later[1:]
@@ -367,10 +365,8 @@ class SamplerSequence(BaseMultiLabelSampler, BaseComposition):
         return tags
 
 
-def _follow(before: Draw | None, after: Draw) -> Draw:
+def _follow(before: Draw, after: Draw) -> Draw:
     """Return the rows after a step with their sources before all steps, not before that one."""
-    if before is None:
-        return after
     known = after.source_rows >= 0
     earlier = after.source_rows[known]
     source_rows, is_original = np.full(len(known), -1), np.zeros(len(known), dtype=bool)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -110,8 +110,7 @@ def related_labels(Y: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(pairs + pairs.T)
 
 
-@dataclass(frozen=True, eq=False)
-class LSDMLOPlan:
+class LSDMLOPlan(NamedTuple):
     """What every draw shares: a metric for every label, neighbors for rare ones, seed weights."""
 
     metrics: list[FeatureMetric]

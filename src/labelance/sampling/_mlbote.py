@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -105,8 +105,7 @@ def first_places(mask: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.argsort(~mask, axis=1, kind="stable")[:, :k], mask.sum(axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Border:
+class Border(NamedTuple):
     """Both sides of the border between the rows that have a label and the rest.
 
     Parameters
@@ -182,8 +181,7 @@ def find_noise(space: Distances, Y: sp.csr_array, k: int) -> np.ndarray:
     return noise
 
 
-@dataclass(frozen=True, eq=False)
-class MLBOTEPlan:
+class MLBOTEPlan(NamedTuple):
     """What every draw shares: labels without noise, seeds of each kind, and their references."""
 
     Y: sp.csr_array
@@ -338,23 +336,15 @@ class MLBOTE(NeighborSampler):
         space = Distances(data.X, metric, self.n_jobs)
         noise = find_noise(space, data.Y, self.k_neighbors)
         Y = part_cells(data.Y, ~noise)[0]
-        references, n_references = self._references(space, Y)
+        references, counts = self._references(space, Y)
         self_weight, thinness, at_border = self._borders(space, Y)
-        self_weight = np.where(n_references > 0, self_weight, 0)
-        thinness = np.where((n_references > 0) & (thinness > self.cross_threshold), thinness, 1)
+        self_weight = np.where(counts > 0, self_weight, 0)
+        thinness = np.where((counts > 0) & (thinness > self.cross_threshold), thinness, 1)
         n_self = self._border_rows(Y, int(np.count_nonzero(self_weight)))
         n_cross = int(np.minimum(thinness - 1, _MOST_PER_ROW).sum())
         check_row_limit(n_self + n_cross + data.n_samples, data, caller="MLBOTE")
         return MLBOTEPlan(
-            Y,
-            noise,
-            self_weight,
-            n_self,
-            thinness - 1,
-            n_cross,
-            ~at_border,
-            references,
-            n_references,
+            Y, noise, self_weight, n_self, thinness - 1, n_cross, ~at_border, references, counts
         )
 
     def _references(self, space: Distances, Y: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:

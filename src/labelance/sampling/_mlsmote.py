@@ -8,10 +8,9 @@ how many entries of each count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -73,8 +72,7 @@ def split_places(places: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     return [part - start for part, start in zip(parts, first)]
 
 
-@dataclass(frozen=True, eq=False)
-class CandidateRows:
+class CandidateRows(NamedTuple):
     """Synthetic rows as far as they do not depend on chance: one for each member of some bags.
 
     Parameters
@@ -280,8 +278,7 @@ def _vote_in_blocks(
 LabelsetStrategy = Literal["ranking", "majority", "union", "intersection"]
 
 
-@dataclass(frozen=True, eq=False)
-class MLSMOTEPlan:
+class MLSMOTEPlan(NamedTuple):
     """The minority labels with their bags, how many seeds to draw, and the candidate rows.
 
     ``n_seeds`` is the number of seeds from all bags together or from each, None if every member

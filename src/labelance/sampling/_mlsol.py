@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -106,8 +105,7 @@ def _reaching(types: sp.csr_array, rows: np.ndarray, distances: np.ndarray) -> s
     return cells
 
 
-@dataclass(frozen=True, eq=False)
-class MLSOLPlan:
+class MLSOLPlan(NamedTuple):
     """What every draw of MLSOL shares: the neighbors, C and T, the seed weights, the distance."""
 
     neighborhood: Neighborhood

@@ -9,9 +9,8 @@ distances and with them results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,8 +81,7 @@ def check_balanceable(
     check_row_limit(sum(n_new.tolist()), data, caller=caller)
 
 
-@dataclass(frozen=True, eq=False)
-class ReverseNeighbors:
+class ReverseNeighbors(NamedTuple):
     """The rows with at least one reverse neighbor, and who these are.
 
     Parameters
@@ -126,8 +124,7 @@ class ReverseNeighbors:
         return self.seeds[chosen], self.members[partners]
 
 
-@dataclass(frozen=True, eq=False)
-class NumericEncoder:
+class NumericEncoder(NamedTuple):
     """How clean rows become rows of known numbers, dense or sparse as given.
 
     A numeric feature is divided by its width, as in the distance, and a missing value is the
@@ -185,8 +182,7 @@ _CELLS = 1 << 21  # kernel values held together
 _ITERATIONS = 100  # of k-means
 
 
-@dataclass(frozen=True, eq=False)
-class LabelPrediction:
+class LabelPrediction(NamedTuple):
     """The labels of synthetic rows, predicted label by label.
 
     Parameters
@@ -257,8 +253,7 @@ class RBFMachine:
         return (np.concatenate(decisions) + self.machine.intercept_ > 0).astype(np.int8)
 
 
-@dataclass(frozen=True, eq=False)
-class MLRkNNOSPlan:
+class MLRkNNOSPlan(NamedTuple):
     """What every draw shares: the labels to balance, by how many rows, and between whom."""
 
     minority_value: np.ndarray
@@ -537,8 +532,7 @@ def _means(X: Any, clusters: np.ndarray) -> Any:
     return divide_rows(members @ X, sizes, X.dtype)
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterMembers:
+class ClusterMembers(NamedTuple):
     """Minority rows that have company of their label in their cluster.
 
     Parameters
@@ -574,18 +568,14 @@ class ClusterMembers:
         self, labels: np.ndarray, n_new: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw seeds of every label, and for each another row of its label and cluster."""
-        first, last = (
-            np.repeat(self.bounds[labels], n_new),
-            np.repeat(self.bounds[labels + 1], n_new),
-        )
-        seeds = rng.integers(first, last)
+        first, last = self.bounds[labels], self.bounds[labels + 1]
+        seeds = rng.integers(np.repeat(first, n_new), np.repeat(last, n_new))
         start, size = self.start[seeds], self.size[seeds]
         others = start + (seeds - start + rng.integers(1, size)) % size
         return self.rows[seeds], self.rows[others]
 
 
-@dataclass(frozen=True, eq=False)
-class UCLSOPlan:
+class UCLSOPlan(NamedTuple):
     """What every draw shares: the clusters, the labels to balance, by how many, between whom."""
 
     clusters: np.ndarray

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from abc import ABCMeta
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -382,8 +381,7 @@ def _majority_bags(
     return MajorityBags(labels, starts, bags.data, row_of, place_of, counts, at_mean)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelsetBags:
+class LabelsetBags(NamedTuple):
     """The rows, bag by bag, in the order of the labelsets as bit strings.
 
     Parameters
@@ -403,8 +401,7 @@ class LabelsetBags:
         return np.diff(self.starts)
 
 
-@dataclass(frozen=True, eq=False)
-class Quotas:
+class Quotas(NamedTuple):
     """How many rows to clone or to delete: bag by bag, in the order in which they take."""
 
     bags: np.ndarray

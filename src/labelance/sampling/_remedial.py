@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -179,8 +179,7 @@ def _split_cells(M: sp.csr_array, rare: np.ndarray, is_split: np.ndarray) -> sp.
 _OF_A_COPY = {"label_indices_": -1, "positions_": 0.0}
 
 
-@dataclass(frozen=True, eq=False)
-class RemedialHwRPlan:
+class RemedialHwRPlan(NamedTuple):
     """The decoupled rows, and the resampler with its own plan for them."""
 
     decoupling: Draw

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,8 +44,7 @@ STRATEGY_CONSTRAINTS = [
 Rule = Callable[[sp.csr_array], np.ndarray]
 
 
-@dataclass(frozen=True, eq=False)
-class Strategy:
+class Strategy(NamedTuple):
     """The labels to balance, and how many rows each has and should have in the end.
 
     Which rows these are is the sampler's matter: those of the minority class, or those that
@@ -244,21 +242,19 @@ def _reach_ratio(present: np.ndarray, n: np.ndarray, ratio: float) -> np.ndarray
 def _by_mapping(
     wanted: Mapping[Any, Any], present: np.ndarray, n: np.ndarray, names: tuple[Any, ...] | None
 ) -> Strategy:
-    q = len(present)
-    mask, targets = np.zeros(q, dtype=bool), np.full(q, np.nan)
+    targets = np.full(len(present), np.nan)
     for label, target in wanted.items():
-        j = _position(label, q, names)
-        mask[j] = True
+        j = _position(label, len(present), names)
         if not isinstance(target, Integral):
-            targets[j] = _reach_ratio(present[j : j + 1], n[j : j + 1], float(target))[0]
-            continue
-        if target < present[j]:
+            targets[j] = _reach_ratio(present, n, float(target))[j]
+        elif target >= present[j]:
+            targets[j] = target
+        else:
             raise InputError(
                 f"A target in {arg('sampling_strategy')} must not be below what is there",
                 f"Label {label!r} has {present[j]} rows, and the target is {target}",
             )
-        targets[j] = target
-    return Strategy(mask, targets, present)
+    return Strategy(~np.isnan(targets), targets, present)
 
 
 def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.ndarray:
