@@ -8,12 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labelance._arrays._columns import (
-    cells_by_column,
-    columns_beyond_binary,
-    each_block,
-    map_rows,
-)
+from labelance._arrays._columns import cells_by_column, columns_beyond_binary, each_block, map_rows
 from labelance._arrays._containers import stored_values
 from labelance._arrays._open import Container, has_sparse_rows
 from labelance._utils._messages import unknown_name

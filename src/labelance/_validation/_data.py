@@ -310,14 +310,9 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
     if there == "Dask":
         problem = f"{caller} needs X as a Dask collection if {role} is one"
         cure = f"Bring {role} into the memory of this process: {role}.compute()"
-    found = f"X is {_describe(X, here)} and {role} is {_describe(other, there)}"
+    kinds = type(X).__name__, type(other).__name__
+    found = f"X is a {kinds[0]} ({here or 'CPU'}) and {role} is a {kinds[1]} ({there or 'CPU'})"
     raise ContainerError(problem, found, cure)
-
-
-def _describe(data: Any, place: str | None) -> str:
-    if place is None:
-        return f"a {type(data).__name__}"
-    return f"a {type(data).__name__} of Dask" if place == "Dask" else f"a tensor on {place}"
 
 
 def warn_of_other_index(
@@ -332,18 +327,12 @@ def warn_of_other_index(
     theirs: Any = getattr(two, "index", None)
     if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
         return
-    shuffled = ours.is_unique and theirs.is_unique and ours.isin(theirs).all()
-    if not shuffled and shuffled_only:
+    if shuffled_only and not (ours.is_unique and theirs.is_unique and ours.isin(theirs).all()):
         return
     first, second = roles
-    cure = (
-        f"{second}.loc[{first}.index] puts them in the same order"
-        if shuffled
-        else "If that is meant, reset_index(drop=True) on both says so"
-    )
     warn_user(
         f"{first} and {second} have different indices. Rows are paired by their position, not by "
-        f"index. {cure}.",
+        f"index. Pass {second}.loc[{first}.index], or reset_index(drop=True) of both.",
         IndexMismatchWarning,
     )
 

@@ -14,7 +14,7 @@ from labelance._arrays._containers import column_counts
 from labelance._utils._compat import Interval, StrOptions
 from labelance._validation._data import Data, MissingPolicy
 from labelance.exceptions import InputError, arg
-from labelance.imbalance._above_mean import exceeds, mean_ir_is_below
+from labelance.imbalance._above_mean import exceeds, irlbl_against_mean, mean_ir_is_below
 from labelance.imbalance._measures import find_scumble
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import Algorithm
@@ -29,7 +29,6 @@ from labelance.sampling._base import (
 from labelance.sampling._strategy import (
     SamplingStrategy,
     above_mean_irlbl,
-    below_mean_irlbl,
     check_no_idle_strategy,
     resolve_labels,
     rows_by_label,
@@ -419,7 +418,7 @@ class MLTL(NeighborCleaner):
         """Return the rows that may be deleted."""
         may_go = ~rows_that_may_have(data, protected)
         if self.mode == "undersample":
-            may_go &= rows_with(data.Y, below_mean_irlbl(data.Y))
+            may_go &= rows_with(data.Y, irlbl_against_mean(column_counts(data.Y)) < 0)
         return np.flatnonzero(may_go)
 
 

@@ -153,8 +153,7 @@ def _checked(result: Any, data: Data) -> tuple[Any, Any]:
     for role, old, now in (("X", data.X, new.X), ("y", data.Y, new.Y)):
         if old.shape[1] != now.shape[1]:
             raise InputError(
-                problem,
-                f"Its {role} has {now.shape[1]} columns instead of {old.shape[1]}",
+                problem, f"Its {role} has {now.shape[1]} columns instead of {old.shape[1]}"
             )
     return result
 

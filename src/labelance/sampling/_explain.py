@@ -200,13 +200,9 @@ def count_changes(
     """
     added = Y_after[np.flatnonzero(~is_original)]
     lost = column_counts(Y) - column_counts(Y_after[np.flatnonzero(is_original)])
-    return column_counts(added), lost, _count_seeds(added, seeds, Y.shape[0])
-
-
-def _count_seeds(added: sp.csr_array, seeds: np.ndarray | None, n: int) -> sp.csr_array | None:
-    """Count added rows by label and seed; None where they have no seed among the originals."""
-    if seeds is None or len(seeds) != added.shape[0] or not len(seeds) or max(seeds) >= n:
-        return None
-    cells = added.tocoo()
-    places = cells.coords[1], seeds[cells.coords[0]]
-    return sp.csr_array((np.ones(cells.nnz, dtype=np.int64), places), shape=(added.shape[1], n))
+    by_seed, n = None, Y.shape[0]
+    if seeds is not None and 0 < len(seeds) == added.shape[0] and max(seeds) < n:
+        rows, labels = added.nonzero()
+        ones = np.ones(len(rows), dtype=np.int64)
+        by_seed = sp.csr_array((ones, (labels, seeds[rows])), shape=(added.shape[1], n))
+    return column_counts(added), lost, by_seed

@@ -30,6 +30,7 @@ from labelance.sampling._per_label import NumericEncoder
 from labelance.sampling._strategy import (
     above_mean_irlbl,
     check_row_limit,
+    label_bags,
     nothing_to_sample,
     rows_to_sample,
 )
@@ -269,7 +270,10 @@ class LSDMLO(NeighborSampler):
         metrics = self._label_metrics(data)
         rare = np.flatnonzero(above_mean_irlbl(data.Y))
         ones = sp.csc_array(data.Y[:, rare])
-        neighbors = self._cell_neighbors(data.X, ones, [metrics[j] for j in rare], k)
+        neighbors, bags = np.empty((ones.nnz, k), dtype=np.int64), label_bags(data.Y, rare)
+        for j, bag, last in zip(track(rare, "Searching by label", "labels"), bags, ones.indptr[1:]):
+            found = search_neighbors(data.X, k, metrics[j], rows=bag, n_jobs=self.n_jobs)
+            neighbors[last - len(bag) : last] = found.indices
         weights = seed_weights(data.Y, rare, neighbors)
         if not weights.any():
             raise nothing_to_sample(
@@ -277,18 +281,6 @@ class LSDMLO(NeighborSampler):
             )
         numbers = sp.csc_array((np.arange(ones.nnz), ones.indices, ones.indptr), shape=ones.shape)
         return LSDMLOPlan(metrics, rare, numbers.tocsr(), neighbors, weights)
-
-    def _cell_neighbors(
-        self, X: Any, ones: sp.csc_array, metrics: list[FeatureMetric], k: int
-    ) -> np.ndarray:
-        """Find neighbors of the rows that have a label, in its distance, label by label."""
-        around = np.empty((ones.nnz, k), dtype=np.int64)
-        by_label = track(metrics, "Searching by label", "labels")
-        for metric, first, last in zip(by_label, ones.indptr, ones.indptr[1:]):
-            rows = ones.indices[first:last].astype(np.int64)
-            found = search_neighbors(X, k, metric, rows=rows, n_jobs=self.n_jobs)
-            around[first:last] = found.indices
-        return around
 
     def _budget(self, data: Data) -> int:
         return rows_to_sample(data.n_samples, self.sampling_ratio, self.n_synthetic)

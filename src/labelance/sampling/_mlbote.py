@@ -340,7 +340,10 @@ class MLBOTE(NeighborSampler):
         self_weight, thinness, at_border = self._borders(space, Y)
         self_weight = np.where(counts > 0, self_weight, 0)
         thinness = np.where((counts > 0) & (thinness > self.cross_threshold), thinness, 1)
-        n_self = self._border_rows(Y, int(np.count_nonzero(self_weight)))
+        present = column_counts(Y)[column_counts(Y) > 0]
+        mean_ratio = (Y.shape[0] / present - 1).mean() if len(present) else 0
+        per_seed = min(self.borderline_ratio * mean_ratio, _MOST_BORDER_ROWS)
+        n_self = round(per_seed * np.count_nonzero(self_weight))
         n_cross = int(np.minimum(thinness - 1, _MOST_PER_ROW).sum())
         check_row_limit(n_self + n_cross + data.n_samples, data, caller="MLBOTE")
         return MLBOTEPlan(
@@ -390,13 +393,6 @@ class MLBOTE(NeighborSampler):
                 weight[border.own] = np.maximum(weight[border.own], own)
         thinness[np.isinf(thinness)] = 0
         return weight, thinness, at_border | (weight > 0)
-
-    def _border_rows(self, Y: sp.csr_array, n_seeds: int) -> int:
-        """Return how many rows are made from this many self-borderline rows."""
-        counts = column_counts(Y)
-        counts = counts[counts > 0]
-        mean_ratio = (Y.shape[0] / counts - 1).mean() if len(counts) else 0
-        return round(min(self.borderline_ratio * mean_ratio, _MOST_BORDER_ROWS) * n_seeds)
 
     def _draw(self, data: Data, plan: MLBOTEPlan, rng: np.random.Generator) -> Draw:
         own = choose_seeds(plan.self_weight, plan.n_self, rng) if plan.n_self else _NO_ROWS

@@ -39,7 +39,6 @@ from labelance.sampling._base import (
 )
 from labelance.sampling._strategy import (
     SamplingStrategy,
-    Strategy,
     above_mean_irlbl,
     check_row_limit,
     label_bags,
@@ -467,10 +466,16 @@ class MLSMOTE(NeighborSampler):
         self.verbose = verbose
 
     def _plan(self, data: Data, neighborhood: None) -> MLSMOTEPlan:
-        if self.variant == "mulan":
+        grows = self.variant == "mulan"  # then bags are searched when their turn comes
+        if grows:
             check_no_device(data.X, caller='MLSMOTE(variant="mulan")')
-        strategy = self._strategy(data)
-        least = 1 if self.variant == "mulan" else 2  # a bag of one row may have grown by its turn
+        auto = partial(above_mean_irlbl, at_least_mean=grows)
+        strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
+        if strategy.targets is not None and self.n_synthetic is not None:
+            raise InputError(
+                f"{arg('n_synthetic')} excludes targets in {arg('sampling_strategy')}", "Got both"
+            )
+        least = 1 if grows else 2  # a bag of one row may have grown by its turn
         chosen = (strategy.lacking > 0) & (strategy.present >= least)
         n_new = strategy.present if strategy.targets is None else strategy.lacking
         labels = np.flatnonzero(chosen)
@@ -481,22 +486,11 @@ class MLSMOTE(NeighborSampler):
         if strategy.targets is not None:
             wanted = np.where(strategy.present > 1, strategy.lacking, 0)
             n_seeds = wanted[labels].astype(np.int64)
-        grows = self.variant == "mulan"  # then the bags are searched when their turn comes
         candidates = None if grows else self._candidates(data, labels, bags)
         self.sampling_strategy_ = rows_by_label(
             data, chosen, n_new if self.n_synthetic is None else None
         )
         return MLSMOTEPlan(labels, bags, n_seeds, candidates)
-
-    def _strategy(self, data: Data) -> Strategy:
-        """Return the labels to make rows for, and how many rows they should have, if it says."""
-        auto = partial(above_mean_irlbl, at_least_mean=self.variant == "mulan")
-        strategy = resolve_strategy(self.sampling_strategy, data, auto, counts=column_counts)
-        if strategy.targets is not None and self.n_synthetic is not None:
-            raise InputError(
-                f"{arg('n_synthetic')} excludes targets in {arg('sampling_strategy')}", "Got both"
-            )
-        return strategy
 
     def _candidates(self, data: Data, labels: np.ndarray, bags: list[np.ndarray]) -> CandidateRows:
         """Search inside each bag, and let neighborhoods vote on labels and nominal features."""

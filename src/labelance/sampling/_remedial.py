@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from labelance.imbalance._measures import find_scumble
 from labelance.sampling._base import (
     BaseMultiLabelSampler,
     Draw,
+    ResamplingPlan,
     RowSampler,
     SamplerTraits,
     apply_draw,
@@ -179,15 +180,6 @@ def _split_cells(M: sp.csr_array, rare: np.ndarray, is_split: np.ndarray) -> sp.
 _OF_A_COPY = {"label_indices_": -1, "positions_": 0.0}
 
 
-class RemedialHwRPlan(NamedTuple):
-    """The decoupled rows, and the resampler with its own plan for them."""
-
-    decoupling: Draw
-    data: Data
-    resampler: BaseMultiLabelSampler
-    details: Any
-
-
 class RemedialHwR(BaseMultiLabelSampler):
     """REMEDIAL Hybridized with Resampling.
 
@@ -309,7 +301,8 @@ class RemedialHwR(BaseMultiLabelSampler):
     def _distance_options(self) -> dict[str, Any]:
         return self._second()._distance_options()
 
-    def _plan(self, data: Data, neighborhood: None) -> RemedialHwRPlan:
+    def _plan(self, data: Data, neighborhood: None) -> tuple[Draw, ResamplingPlan]:
+        """Return the decoupling, and the resampler's plan for the rows after it."""
         resampler = clone(self._second())
         if not resampler._supports_blocks:
             raise InputError(
@@ -318,23 +311,23 @@ class RemedialHwR(BaseMultiLabelSampler):
                 "Chain them instead: SamplerSequence([REMEDIAL(), …])",
             )
         resampler._validate_params()
-        rare = above_mean_irlbl(data.Y)
-        decoupling = decouple(data, rare)
-        data = apply_draw(decoupling, data)
-        return RemedialHwRPlan(decoupling, data, resampler, resampler._plan(data, None))
+        decoupling = decouple(data, above_mean_irlbl(data.Y))
+        return decoupling, resampler._plan_data(apply_draw(decoupling, data), None)
 
-    def _draw(self, data: Data, plan: RemedialHwRPlan, rng: np.random.Generator) -> Draw:
-        second = plan.resampler._draw(plan.data, plan.details, rng)
-        rows = kept_rows(plan.decoupling, data.n_samples)
-        chosen = kept_rows(second, len(rows))
-        Y_rows, unknown_rows = kept_labels(second, plan.data)
+    def _draw(
+        self, data: Data, plan: tuple[Draw, ResamplingPlan], rng: np.random.Generator
+    ) -> Draw:
+        decoupling, after = plan
+        second = after.sampler._draw(after.data, after.details, rng)
+        rows = kept_rows(decoupling, data.n_samples)
+        Y_rows, unknown_rows = kept_labels(second, after.data)
         provenance = _join_provenance(rows, data.n_samples, second.provenance)
         return replace(
             second,
-            rows=rows[chosen],
+            rows=rows[kept_rows(second, len(rows))],
             Y_rows=Y_rows,
             unknown_rows=unknown_rows,
-            provenance={**plan.decoupling.provenance, **provenance},
+            provenance={**decoupling.provenance, **provenance},
         )
 
 

@@ -169,11 +169,6 @@ def above_mean_irlbl(Y: sp.csr_array, *, at_least_mean: bool = False) -> np.ndar
     return signs >= 0 if at_least_mean else signs > 0
 
 
-def below_mean_irlbl(Y: sp.csr_array) -> np.ndarray:
-    """Return the majority labels of Charte et al. 2015: IRLbl < MeanIR."""
-    return irlbl_against_mean(column_counts(Y)) < 0
-
-
 def label_bags(Y: sp.csr_array, labels: Iterable[int]) -> list[np.ndarray]:
     """Return, for each of the labels, the rows that have it, in row order.
 
@@ -265,10 +260,8 @@ def _by_list(listed: np.ndarray, q: int, names: tuple[Any, ...] | None) -> np.nd
                 f"It has shape {listed.shape}, and y has {q} labels",
             )
         return listed
-    mask = np.zeros(q, dtype=bool)
-    for label in listed.tolist():
-        mask[_position(label, q, names)] = True
-    return mask
+    positions = [_position(label, q, names) for label in listed.tolist()]
+    return np.isin(np.arange(q), positions)
 
 
 def _position(label: Any, q: int, names: tuple[Any, ...] | None) -> int:
