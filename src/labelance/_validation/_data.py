@@ -181,9 +181,7 @@ def validate_features(
     else:
         container = open_container(X, "X", nominal, in_blocks=in_blocks)
     check_not_empty(container.shape, caller, "X")
-    categorical = container.nominal
-    if nominal is not None:
-        categorical = categorical | nominal(container)
+    categorical = container.nominal if nominal is None else container.nominal | nominal(container)
     values = container.clean()
     _check_finite(values, container.names, caller)
     if container.kind == "device" and categorical.any():

@@ -313,8 +313,7 @@ class MLSOL(NeighborSampler):
         budget = self._budget(data)
         seeds = choose_seeds(plan.weights, budget, rng, near=data.X)
         around = plan.neighborhood.indices
-        places = rng.integers(around.shape[1], size=budget)
-        references = around[seeds, places]
+        references = around[seeds, rng.integers(around.shape[1], size=budget)]
         line = self.interpolation == "line"
         X_new = interpolate_rows(
             data.X, seeds, references, data.categorical, rng, line=line, room=True

@@ -451,16 +451,10 @@ class MLRkNNOS(NeighborSampler):
 
     def _for_each(self, work: Any, tasks: list[Any], what: str) -> list[Any]:
         """Call ``work`` for every label, in as many threads as there may be."""
+        calls = (delayed(work)(*task) for task in tasks)
+        threads = {"n_jobs": thread_count(self.n_jobs), "prefer": "threads"}
         with single_threaded_blas():
-            return run_parallel(
-                Parallel,
-                (delayed(work)(*task) for task in tasks),
-                len(tasks),
-                what,
-                "labels",
-                n_jobs=thread_count(self.n_jobs),
-                prefer="threads",
-            )
+            return run_parallel(Parallel, calls, len(tasks), what, "labels", **threads)
 
 
 def cluster_rows(X: Any, n_clusters: int, *, n_jobs: int | None = None) -> np.ndarray:

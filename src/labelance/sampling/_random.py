@@ -189,14 +189,9 @@ class MLROS(RowSampler):
         return plan
 
     def _draw(self, data: Data, plan: MLROSPlan, rng: np.random.Generator) -> Draw:
-        numbers = rng.random(len(plan.at_mean) - 1)
-        clones = clone_in_turns(
-            data.Y.indptr,
-            data.Y.indices,
-            *plan._replace(counts=plan.counts.copy()),
-            static_max=self.variant == "mulan",
-            numbers=numbers,
-        )
+        Y, bags = data.Y, plan._replace(counts=plan.counts.copy())
+        numbers, static_max = rng.random(len(plan.at_mean) - 1), self.variant == "mulan"
+        clones = clone_in_turns(Y.indptr, Y.indices, *bags, static_max=static_max, numbers=numbers)
         return draw_clones(data, clones, caller="MLROS")
 
 
@@ -355,12 +350,9 @@ class MLRUS(RowSampler):
             bags = plan._replace(
                 cells=plan.cells.copy(), place_of=plan.place_of.copy(), counts=plan.counts.copy()
             )
+            Y, static_max, numbers = data.Y, self.variant == "mulan", rng.random(budget)
             deleted = delete_in_turns(
-                data.Y.indptr,
-                data.Y.indices,
-                *bags,
-                static_max=self.variant == "mulan",
-                numbers=rng.random(budget),
+                Y.indptr, Y.indices, *bags, static_max=static_max, numbers=numbers
             )
         else:
             size = min(budget, len(plan))
