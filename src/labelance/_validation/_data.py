@@ -309,7 +309,7 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
         problem = f"{caller} needs X as a Dask collection if {role} is one"
         cure = f"Bring {role} into the memory of this process: {role}.compute()"
     kinds = type(X).__name__, type(other).__name__
-    found = f"X is a {kinds[0]} ({here or 'CPU'}) and {role} is a {kinds[1]} ({there or 'CPU'})"
+    found = f"X is a {kinds[0]} on {here or 'CPU'} and {role} is a {kinds[1]} on {there or 'CPU'}"
     raise ContainerError(problem, found, cure)
 
 
