@@ -261,7 +261,7 @@ def test_a_foreign_under_sampler_gives_rows_out_of_bag(data):
 
 
 def test_mlsmote_searches_each_bag_once_for_all_members(monkeypatch, data):
-    searches = count(monkeypatch, MLSMOTE, "_search")
+    searches = count(monkeypatch, MLSMOTE, "_feature_metric")
     model = EMLS(TREE, MLSMOTE(), n_estimators=5, tune_on="train", random_state=0).fit(*data)
     bags = len(set(MLSMOTE().plan(*data).details.labels))
     assert (len(searches), len(model.estimators_)) == (2 * bags, 5)  # ours and the ensemble's
