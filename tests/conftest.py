@@ -125,3 +125,15 @@ def open_page(browser):
     yield open_page
     for page in pages:
         page.close()
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """Let parts of the default learn in fewer steps: laws hold for the same reasons, sooner."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    def make(part):
+        return HistGradientBoostingClassifier(max_iter=5, early_stopping=False, random_state=0)
+
+    monkeypatch.setattr("labelance.ensemble._parts.Boosting.make", make)
+    monkeypatch.setattr("labelance.ensemble._network._STEPS", 50)

@@ -82,6 +82,7 @@ def test_learner_obeys_the_law(check):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
 @parametrize_with_learner_checks(VARIANTS, expected_failures=exempt)
 def test_a_variant_obeys_the_law(check):
     check()
@@ -98,6 +99,7 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize(
     ("learner", "cannot"),
     [

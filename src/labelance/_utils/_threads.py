@@ -41,8 +41,14 @@ def _cores() -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries(user_api: str) -> ThreadpoolController:
+    """Return those that are loaded, once: looking for them takes longer than a small tree."""
+    return ThreadpoolController().select(user_api=user_api)
+
+
+def single_threaded(user_api: str) -> Any:
+    """Keep "blas", or the "openmp" that this thread starts, to one thread inside of a block."""
+    return _libraries(user_api).limit(limits=1)
 
 
 class _SingleThreadedBlas:
@@ -59,7 +65,7 @@ class _SingleThreadedBlas:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                self._limiter = single_threaded("blas")
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:

@@ -65,10 +65,11 @@ class Network:
         adam = _Adam(layers, rounds * -(-n // batch))
         for _ in range(rounds):
             order = rng.permutation(n)
-            for rows in (order[block] for block in gen_batches(n, batch)):
+            for start in range(0, n, batch):  # gen_batches checks its arguments in every round
+                rows = order[start : start + batch]
                 x = _hide(table[rows].astype(kind), _INPUT_DROPOUT, rng)
-                adam.step(_slopes(layers, x, Y[rows], counted[rows], rng))
-        return cls(*layers)
+                adam.step(_slopes(adam.layers, x, Y[rows], counted[rows], rng))
+        return cls(*adam.layers)
 
     def scores(self, table: Floats) -> Floats:
         """Return probabilities."""
@@ -125,18 +126,22 @@ class _Adam:
     """Steps along means of slopes, in units of the means of their squares."""
 
     def __init__(self, layers: list[Layer], n_steps: int) -> None:
-        self.layers, self.n_steps, self.n_done = layers, n_steps, 0
-        self.means = [np.zeros_like(layer) for layer in layers]
-        self.squares = [np.zeros_like(layer) for layer in layers]
+        self.n_steps, self.n_done = n_steps, 0
+        # All weights are one array, of which layers are parts: many small steps cost their calls.
+        self.weights = np.concatenate([layer.ravel() for layer in layers])
+        self.mean, self.square = np.zeros_like(self.weights), np.zeros_like(self.weights)
+        ends = np.cumsum([layer.size for layer in layers])[:-1]
+        parts = zip(layers, np.split(self.weights, ends))
+        self.layers = [part.reshape(layer.shape) for layer, part in parts]
 
     def step(self, slopes: list[Layer]) -> None:
         """Move the layers, in place."""
         rate = _RATE * (1 + np.cos(np.pi * self.n_done / self.n_steps)) / 2
         self.n_done += 1
         rate *= np.sqrt(1 - _FADE_SQUARES**self.n_done) / (1 - _FADE**self.n_done)
-        for layer, slope, mean, square in zip(self.layers, slopes, self.means, self.squares):
-            mean *= _FADE
-            mean += (1 - _FADE) * slope
-            square *= _FADE_SQUARES
-            square += (1 - _FADE_SQUARES) * slope * slope
-            layer -= float(rate) * mean / (np.sqrt(square) + 1e-8)
+        slope = np.concatenate([one.ravel() for one in slopes])
+        self.mean *= _FADE
+        self.mean += (1 - _FADE) * slope
+        self.square *= _FADE_SQUARES
+        self.square += (1 - _FADE_SQUARES) * slope * slope
+        self.weights -= float(rate) * self.mean / (np.sqrt(self.square) + 1e-8)

@@ -16,10 +16,10 @@ from joblib import Parallel, delayed
 from scipy.special import expit, logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
 from labelance._arrays._cells import stored_cells
 from labelance._progress import run_parallel
+from labelance._utils._threads import single_threaded
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import cell_weights, labels_known_together, weights_of
 from labelance.decisions._calibration import fit_curves
@@ -31,6 +31,7 @@ from labelance.ensemble._logistic import center_and_width, fit_logistic_regressi
 from labelance.ensemble._network import Network, plan_rounds
 from labelance.model_selection._splitters import assign_folds, strata
 
+_FEW_ROWS = 10_000
 _MOST_BOOSTED, _MOST_BOOSTED_COLUMNS = 32, 300  # labels, each with four fits, and columns
 _C_SPARSE, _C_DENSE = 0.2, 0.03  # rows of length 1; standardised columns
 _LEAST = 1e-4  # probability whose log-odds count
@@ -211,6 +212,13 @@ class PerLabelModels:
 
     def scores(self, table: Table) -> Floats:
         """Return probabilities."""
+        # Threads that meet after each of a hundred trees cost few rows more than they save.
+        if table.shape[0] < _FEW_ROWS:
+            with single_threaded("openmp"):
+                return self._scores(table)
+        return self._scores(table)
+
+    def _scores(self, table: Table) -> Floats:
         scores = np.tile(self.share, (table.shape[0], 1))
         for label, model in enumerate(self.models):
             if model is not None:
@@ -292,7 +300,7 @@ class Boosting(_PartOfLabels):
 
     def fit_classifier(self, table: Table, present: Any, weight: Weights) -> Any:
         # Labels share the cores; threads inside of each would only wait for one another.
-        with threadpool_limits(1, user_api="openmp"):
+        with single_threaded("openmp"):
             return super().fit_classifier(table, present, weight)
 
 
@@ -402,7 +410,7 @@ class Perceptron(Part):
         return Network.fit(task, rng)
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
-        with threadpool_limits(1, user_api="blas"):  # folds share the cores
+        with single_threaded("blas"):  # folds share the cores
             return super().fit_held_out(task, rng)
 
 
