@@ -153,7 +153,7 @@ def test_numbers_are_short(value, text):
 
 
 def test_results_of_a_study_count_their_cells():
-    results = import_results(Path(__file__).parent / "saved" / "0.1.0" / "results")
+    results = import_results(next(Path(__file__).parent.glob("saved/*/results")))
     rows = Reader(results._repr_html_()).rows
     assert rows[0] == ["dataset", "done", "failed", "missing"]
     assert sum(int(row[1]) for row in rows[1:]) == len(results.done)
