@@ -127,13 +127,15 @@ def open_page(browser):
         page.close()
 
 
-@pytest.fixture
-def few_steps(monkeypatch):
+@pytest.fixture(scope="module")
+def few_steps():
     """Let parts of the default learn in fewer steps: laws hold for the same reasons, sooner."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     def make(part):
         return HistGradientBoostingClassifier(max_iter=5, early_stopping=False, random_state=0)
 
-    monkeypatch.setattr("labelance.ensemble._parts.Boosting.make", make)
-    monkeypatch.setattr("labelance.ensemble._network._STEPS", 50)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labelance.ensemble._parts.Boosting.make", make)
+        patch.setattr("labelance.ensemble._network._STEPS", 50)
+        yield

@@ -37,6 +37,8 @@ from labelance.learners import (
     RAkEL,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 WORDS = np.array(["sun", "rain", "wind", "snow", "hail", "fog", "frost", "storm"])
 
 

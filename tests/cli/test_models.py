@@ -13,6 +13,8 @@ from numpy.testing import assert_array_equal
 from labelance import RareLabelClassifier
 from labelance.learners import BinaryRelevance
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 skops_io = pytest.importorskip("skops.io")
 pytest.importorskip("pandas")
 

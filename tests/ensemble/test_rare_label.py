@@ -22,6 +22,7 @@ from labelance.ensemble._race import find_candidates
 from labelance.exceptions import InputError
 from labelance.metrics import macro_auc_roc, macro_brier_loss
 
+pytestmark = pytest.mark.usefixtures("few_steps")
 NO_CATEGORIES = np.zeros(20, dtype=bool)
 PENALTY = 0.3
 

@@ -20,6 +20,8 @@ from labelance.learners import IRUS, MCE, BinaryRelevance, MLkNN, PerLabel, all_
 from labelance.sampling import MLROS, MLSOL
 from labelance.testing import parametrize_with_learner_checks, sampler_data
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def with_few_members(kind):
     """Return a learner that obeys the laws for the same reasons as a larger one, in less time."""
@@ -82,7 +84,6 @@ def test_learner_obeys_the_law(check):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_steps")
 @parametrize_with_learner_checks(VARIANTS, expected_failures=exempt)
 def test_a_variant_obeys_the_law(check):
     check()
@@ -99,7 +100,6 @@ BUDGET = BudgetClassifier(BinaryRelevance(), random_state=0)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize(
     ("learner", "cannot"),
     [

@@ -24,6 +24,8 @@ from labelance.learners import BinaryRelevance, C45Classifier, MLkNN, all_learne
 from labelance.sampling import MLROS, all_samplers
 from labelance.testing import sampler_data
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 skops_io = pytest.importorskip("skops.io")
 
 NEAR = MLkNN(n_neighbors=3)

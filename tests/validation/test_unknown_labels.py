@@ -31,6 +31,7 @@ from labelance.neighbors import find_neighbors
 from labelance.sampling import LPROS, MLROS, MLSMOTE, MLSOL, label_weights
 from labelance.testing import sampler_data
 
+pytestmark = pytest.mark.usefixtures("few_steps")
 PACKAGES = (
     "advice", "annotation", "datasets", "decisions", "ensemble", "imbalance", "learners", "metrics",
     "model_selection", "play", "report", "sampling",
@@ -309,7 +310,6 @@ def test_unknown_cells_are_refused_by_name(name, data):
     assert f"{hidden.sum()} unknown cells" in caught.value.found
 
 
-@pytest.mark.usefixtures("few_steps")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(USES))
 def test_only_known_cells_count(name, data):
@@ -428,13 +428,11 @@ TOO_FEW_KNOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("name", NAMES)
 def test_holes_of_two_sources_give_a_result_or_an_error_of_ours(name, data):
     check_holes(name, "two sources", data)
 
 
-@pytest.mark.usefixtures("few_steps")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_holes_of_any_pattern_give_a_result_or_an_error_of_ours(name, data):

@@ -639,7 +639,8 @@ def tune_thresholds(
         "search": model.threshold_search,
         "variant": model.variant,
     }
-    shrinking = {"shrinkage": model.shrinkage, "shrink_to": model.shrink_to}
+    own = model.get_params(deep=False)  # EMLS does not shrink
+    shrinking = {name: own[name] for name in ("shrinkage", "shrink_to") if name in own}
     rows, names = _scored_rows(known, data, weight), data.labels.names
     found = search_thresholds(rows, names=names, **shrinking, **rule).shrunk
     if source == "train":

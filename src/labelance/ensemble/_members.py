@@ -68,8 +68,6 @@ class SampledEnsemble(WeightedClassifier):
         "n_jobs": [Integral, None],
     }
 
-    shrinkage: Any = 0.0
-    shrink_to: Any = "auto"
     sampler: Any
     n_estimators: int
     max_features: float

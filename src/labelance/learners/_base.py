@@ -353,7 +353,6 @@ class LearnerWithEstimator(WeightedClassifier):
 
     _needs_all: ClassVar[str | None] = None
     _learns_all_rows: ClassVar[bool] = False  # as often as they are there: no part, no bootstrap
-    label_weight: Any = None  # for learners without the parameter
     estimators_: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WeightedClassifier._parameter_constraints,
@@ -380,14 +379,18 @@ class LearnerWithEstimator(WeightedClassifier):
         return inherit_input_tags(C45Classifier(), tags) if self.estimator is None else tags
 
     @property
+    def _label_weight(self) -> Any:
+        return getattr(self, "label_weight", None)  # not all learners have the parameter
+
+    @property
     def _weights_count_rows(self) -> bool:
         grows_c45 = self.estimator is None or type(self.estimator) is C45Classifier
-        return self._learns_all_rows and grows_c45 and self.label_weight is None
+        return self._learns_all_rows and grows_c45 and self._label_weight is None
 
     def _trainer(self, data: Data, X: Any, weight: Weights) -> Trainer:
         weight, own = self._weights_of_estimator(weight), None
-        if self.label_weight is not None:
-            own = find_label_weights(self.label_weight, data.labels, caller=type(self).__name__)
+        if self._label_weight is not None:
+            own = find_label_weights(self._label_weight, data.labels, caller=type(self).__name__)
         return make_trainer(self.estimator, Rows(data.X, X), self._schema, weight, own)
 
     def _fit_problems(

@@ -182,5 +182,5 @@ def test_categories_are_known_by_their_words_not_their_codes():
     strange = X.assign(color=pd.Categorical(["violet"] * len(X)))
     unknown = X.assign(color=pd.Categorical([None] * len(X), categories=["red"]))
     assert_array_equal(tree.predict_proba(strange), tree.predict_proba(unknown))
-    with pytest.raises(InputError, match="same categorical columns"):
+    with pytest.raises(InputError, match="was fitted with categorical columns 'color'"):
         tree.predict(X.assign(color=1.0))
