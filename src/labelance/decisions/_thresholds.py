@@ -1,4 +1,7 @@
-"""LabelThresholds: a threshold of its own for every label, around any classifier."""
+"""LabelThresholds: a threshold of its own for every label, around any classifier.
+
+How a threshold is found is in ``_search.py``.
+"""
 
 from __future__ import annotations
 

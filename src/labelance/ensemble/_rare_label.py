@@ -1,4 +1,7 @@
-"""RareLabelClassifier: one good default for rare labels, without tuning."""
+"""RareLabelClassifier: one good default for rare labels, without tuning.
+
+``_parts.py`` lists its parts; ``_race.py`` decides which of them learn from all rows.
+"""
 
 from __future__ import annotations
 

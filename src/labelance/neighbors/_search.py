@@ -2,6 +2,7 @@
 
 Neither blocks nor threads can change a result. For small data and for rows with missing values
 our own distance of every pair is the engine; every other metric is measured by scikit-learn.
+Of rows that are as near, the lower one wins: see ``_neighborhood``.
 """
 
 from __future__ import annotations

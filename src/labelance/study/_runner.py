@@ -1,4 +1,7 @@
-"""Run a study: in this process, in a process for each fold, or on a Dask cluster."""
+"""Run a study: in this process, in a process for each fold, or on a Dask cluster.
+
+Which runner does which fold is settled by claims, which are files of the store.
+"""
 
 from __future__ import annotations
 

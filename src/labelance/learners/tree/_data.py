@@ -229,9 +229,7 @@ def _nominal_cells(X: Any, columns: Ints, n_categories: Ints32, implicit: Ints32
 def _check_codes(codes: NDArray[np.int32], n_categories: NDArray[np.int32]) -> None:
     """Raise where a code is too high: compiled code counts categories without a look."""
     if np.any((codes >= n_categories) & (codes != MISSING)):
-        raise InputError(
-            "Codes must be below the number of categories", "Some nominal column has a higher one"
-        )
+        raise InputError("Codes must be below the number of categories", "Some are not")
 
 
 def _commonest(codes: Ints32, n_categories: Ints32) -> Ints:
