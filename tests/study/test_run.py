@@ -19,6 +19,7 @@ from labelance.study import (
     Learner,
     Method,
     Store,
+    _store,
     export_results,
     load_study,
     read_results,
@@ -152,6 +153,25 @@ def test_a_claim_made_since_we_looked_is_not_taken(counting, tmp_path, monkeypat
     ours, theirs, fold = Store(store), Store(store), study.cells()[0].place
     monkeypatch.setattr("labelance.study._store._holder", lambda path: {})
     assert theirs.claim(fold)
+    assert not ours.claim(fold)
+
+
+def test_a_stale_claim_is_taken_over_once(counting, tmp_path, monkeypatch):
+    """Both runners see a dead claim; the second does not take the first one's away."""
+    study, _ = counting
+    store = tmp_path / "two.store"
+    ours, theirs, fold = Store(store), Store(store), study.cells()[0].place
+    assert Store(store).claim(fold)
+    set_claim(ours, age=2 * STALE_SECONDS)
+    judge = _store._is_held
+
+    def judge_slowly(*about):
+        held = judge(*about)
+        monkeypatch.setattr(_store, "_is_held", judge)
+        assert theirs.claim(fold)
+        return held
+
+    monkeypatch.setattr(_store, "_is_held", judge_slowly)
     assert not ours.claim(fold)
 
 

@@ -46,9 +46,9 @@ def _libraries(user_api: str) -> ThreadpoolController:
     return ThreadpoolController().select(user_api=user_api)
 
 
-def single_threaded(user_api: str) -> Any:
-    """Keep "blas", or the "openmp" that this thread starts, to one thread inside of a block."""
-    return _libraries(user_api).limit(limits=1)
+def single_threaded_openmp() -> AbstractContextManager[Any]:
+    """Keep the OpenMP that this thread starts to one thread; other threads do not see it."""
+    return _libraries("openmp").limit(limits=1)
 
 
 class _SingleThreadedBlas:
@@ -65,7 +65,7 @@ class _SingleThreadedBlas:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limiter = single_threaded("blas")
+                self._limiter = _libraries("blas").limit(limits=1)
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:

@@ -358,11 +358,10 @@ def guarantee_precision(
     delta = _miss_probability(confidence, q if simultaneous else 1)
     needed = _least_count(precision, delta)
     given = None if candidates is None else _check_candidates(candidates, q, caller)
-    learns = np.zeros(n, dtype=bool)
+    learned = tested = ScoredRows.of(Y, scores, unknown)
     if given is None:
-        learns[as_generator(random_state).permutation(n)[: n // 2]] = True
-    rows = ScoredRows.of(Y, scores, unknown)
-    learned, tested = (rows.take(np.flatnonzero(part)) for part in (learns, ~learns))
+        halves = np.split(as_generator(random_state).permutation(n), [n // 2])
+        learned, tested = (learned.take(np.sort(half)) for half in halves)
     thresholds = np.full(q, np.inf)
     n_positive, n_known, predicted, tp = np.zeros((4, q), dtype=np.int64)
     for j in range(q):
@@ -612,10 +611,11 @@ def _too_few_positives(
     rare = rare[np.argsort(n_positive[rare], kind="stable")]
     shown = [f"{names[j]!r} ({n_positive[j]})" if names else f"{j} ({n_positive[j]})" for j in rare]
     sure = "" if confidence is None else f" with confidence {confidence:g}"
+    choices = ["always", "never", "pool"][: 3 if confidence is None else 2]
     return InputError(
         f"A recall of {recall:g}{sure} needs {needed} positives of every label",
         f"{len(rare)} of {len(n_positive)} labels have fewer: {show_names(shown, 5)}",
-        f"Pass more rows, lower {arg('recall')}, or choose another {arg('too_few')}",
+        f"Pass more rows, lower {arg('recall')}, or choose {arg('too_few')} from {choices}",
     )
 
 

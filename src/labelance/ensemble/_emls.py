@@ -56,7 +56,7 @@ class EMLS(SampledEnsemble):
         "oob", rows that members left out (with ``bootstrap=True``, ``"parents"``, or samplers that
         delete rows); "cv", out-of-fold scores of 3 stratified folds, sampling inside each, which
         takes three more ensembles. "auto" is "oob" with ``bootstrap=True`` or ``"parents"`` (and no
-        warm start), else "cv".
+        warm start), else "cv". Without an objective nothing is tuned.
     bootstrap : bool, "originals" or "parents", default=False
         Draw the rows of every member with replacement. True draws before sampling. "originals"
         samples from all rows and draws among the original ones only, which keeps one plan for

@@ -33,7 +33,7 @@ from labelance.ensemble._training_sets import (
 )
 from labelance.exceptions import InputError
 
-Draw = TrainingSet | Callable[[], TrainingSet]
+SetOrDraw = TrainingSet | Callable[[], TrainingSet]
 
 
 class Member(NamedTuple):
@@ -160,7 +160,7 @@ class SampledEnsemble(WeightedClassifier):
             The first members, which are fitted already.
         """
         n, schema, streams = self.n_estimators, self._schema, rng.spawn(self.n_estimators)
-        draws: Sequence[Draw]
+        draws: Sequence[SetOrDraw]
         if training_sets is None:
             columns = columns_to_draw(self.max_features, schema.n_features)
             sampler = self._make_sampler()
@@ -246,7 +246,11 @@ def _known_shares(data: Data) -> np.ndarray | None:
 
 
 def _fit_member(
-    estimator: Any, draw: Draw, schema: Schema, route: Callable[[Weights], Weights], shares: Any
+    estimator: Any,
+    draw: SetOrDraw,
+    schema: Schema,
+    route: Callable[[Weights], Weights],
+    shares: Any,
 ) -> Member:
     drawn, estimator = draw if isinstance(draw, TrainingSet) else draw(), clone(estimator)
     features = np.arange(schema.n_features) if drawn.features is None else drawn.features

@@ -54,7 +54,7 @@ class Network:
         table, weight = task.table, task.weight
         kind = np.dtype(np.float64 if table.size <= _MOST_DOUBLE else np.float32)
         Y, n = task.present.astype(kind), len(table)
-        counted = np.ones(Y.shape) if task.known is None else task.known.astype(float)
+        counted = np.ones((n, 1)) if task.known is None else task.known.astype(float)
         if weight is not None:
             counted *= weight[:, None]
         layers = _start(table.shape[1], Y, counted, rng)

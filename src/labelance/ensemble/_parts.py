@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 from labelance._arrays._cells import stored_cells
 from labelance._progress import run_parallel
-from labelance._utils._threads import single_threaded
+from labelance._utils._threads import single_threaded_blas, single_threaded_openmp
 from labelance._validation._arguments import Weights, take_weights
 from labelance._validation._data import cell_weights, labels_known_together, weights_of
 from labelance.decisions._calibration import fit_curves
@@ -214,7 +214,7 @@ class PerLabelModels:
         """Return probabilities."""
         # Threads that meet after each of a hundred trees cost few rows more than they save.
         if table.shape[0] < _FEW_ROWS:
-            with single_threaded("openmp"):
+            with single_threaded_openmp():
                 return self._scores(table)
         return self._scores(table)
 
@@ -300,7 +300,7 @@ class Boosting(_PartOfLabels):
 
     def fit_classifier(self, table: Table, present: Any, weight: Weights) -> Any:
         # Labels share the cores; threads inside of each would only wait for one another.
-        with single_threaded("openmp"):
+        with single_threaded_openmp():
             return super().fit_classifier(table, present, weight)
 
 
@@ -410,7 +410,7 @@ class Perceptron(Part):
         return Network.fit(task, rng)
 
     def fit_held_out(self, task: Task, rng: np.random.Generator) -> FittedPart:
-        with single_threaded("blas"):  # folds share the cores
+        with single_threaded_blas():  # folds share the cores
             return super().fit_held_out(task, rng)
 
 

@@ -356,7 +356,7 @@ def _run_on_dask(run: _Run, *, n_jobs: int | None, address: str | None, **others
             cluster.gather()
         # What waited on a worker that was killed is suspected with what killed it.
         while cluster.suspects:
-            cluster.submit(*cluster.suspects.pop())
+            cluster.submit(*cluster.suspects.pop(), send_data=True)
             cluster.gather(alone=True)
         return cluster.count
 
@@ -390,11 +390,11 @@ class _Cluster:
         self._waiting = distributed.as_completed()
         self._there: tuple[Any, Any] = (None, None)
 
-    def submit(self, cells: CellGroup, data: StudyData) -> None:
+    def submit(self, cells: CellGroup, data: StudyData, *, send_data: bool = False) -> None:
         """Send cells; their dataset goes once, as a task that can be done again elsewhere."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of its size
-            if self._there[0] is not data:
+            if send_data or self._there[0] is not data:
                 self._there = data, self.client.submit(_hold, data, pure=False)
             future = self.client.submit(
                 _evaluate_there, self.run.study, cells, self._there[1], pure=False

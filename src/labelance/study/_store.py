@@ -182,7 +182,7 @@ class Store:
             if held.get("runner") != self.runner:
                 if held and _is_held(path, held, self._now()):
                     return False
-                if held:  # never a claim that another runner has made since we looked
+                if held and _holder(path) == held:  # no claim that another has made since
                     path.unlink(missing_ok=True)
                 try:
                     with path.open("x", encoding="utf-8") as file:

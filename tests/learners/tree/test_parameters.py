@@ -87,6 +87,10 @@ def test_problems_that_kernels_would_read_beyond_are_refused():
         prepare_data(np.array([[0.0], [2.0]]), np.array([2], dtype=np.int32))
 
 
+def test_no_problems_make_no_trees():
+    assert len(subset_problems([], [], 2)) == 0
+
+
 def test_a_pair_has_two_labels():
     with pytest.raises(InputError, match="Pair 1 is label 1 twice"):
         pair_problems([[0, 1], [1, 1]], [0, 1], [1, 1])

@@ -402,7 +402,8 @@ def subset_problems(rows: list[NDArray], targets: list[NDArray], n_classes: Arra
     """Return problems on lists of rows; a row may be listed more than once."""
     problem = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
     n_classes = np.broadcast_to(n_classes, len(rows))
-    return list_problems(problem, np.concatenate(rows), np.concatenate(targets), n_classes)
+    listed, classes = (np.concatenate([np.zeros(0, int), *parts]) for parts in (rows, targets))
+    return list_problems(problem, listed, classes, n_classes)
 
 
 def list_problems(
