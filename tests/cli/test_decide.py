@@ -305,7 +305,7 @@ def test_a_budget_with_truth_finds_a_rule_for_other_rows(call, files, data):
         ("--truth truth.csv --recall 0.9 --confidence 0.9 --too-few pool", "--too-few pool holds"),
         ("--truth truth.csv --precision 0.9 --too-few pool", "refuse or never"),
         ("--truth truth.csv --confidence 0.9", "needs --recall or --precision"),
-        ("--truth truth.csv --exactly", "needs --per-row"),
+        ("--truth truth.csv --exactly", "--exactly needs --per-row. --per-row is missing"),
         ("--truth truth.csv --apply other.csv", "-o is missing"),
         ("--per-row 1 --apply other.csv -o out.csv", "--truth is missing"),
         ("--per-row 9", "--per-row must be an integer from 1 to 3"),

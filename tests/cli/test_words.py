@@ -12,6 +12,7 @@ import pytest
 from labelance import _progress
 from labelance._utils._messages import did_you_mean
 from labelance.cli import _console, main
+from labelance.cli._resample import _parse_value
 from labelance.datasets import dataset_info, read_multilabel
 from labelance.exceptions import DownloadError, InputError
 from labelance.metrics import get_label_scorer
@@ -278,6 +279,19 @@ def test_several_settings_repeat_the_flag(call, songs):
     assert (code, "--set k_neighbors=4 --set sampling_ratio=.5." in err) == (1, True)
     code, out, _ = call(*read, "k_neighbors=4", "--set", "sampling_ratio=.5", "--set", "scale=None")
     assert (code, len(out.splitlines())) == (0, 1 + 60 + 30)
+
+
+VALUES = [
+    ("[true, null]", [True, None]), ('{"a": false}', {"a": False}), ("Infinity", float("inf")),
+    ("5.", 5.0), ("None", None), ("{'a': 1}", {"a": 1}), ("True", True),
+    *((text, text) for text in ("{[]:1}", "1if", "mlsol", "[" * 100_000, "1" * 5000)),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("text", "value"), VALUES, ids=lambda one: str(one)[:12])
+def test_a_setting_is_json_or_python_or_a_word(text, value):
+    assert repr(_parse_value(text)) == repr(value)
 
 
 @pytest.mark.filterwarnings("always")

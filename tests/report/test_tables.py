@@ -161,12 +161,17 @@ def test_a_measure_nobody_has_is_not_shown(results):
 @pytest.mark.slow
 def test_two_configurations_never_meet(results):
     both = pd.concat([results, results.assign(config="ba9876543210")])
-    with pytest.raises(InputError, match=r"one configuration only\. 2 config.*config="):
+    with pytest.raises(InputError, match=r"one configuration only\. 2 of these.*config="):
         study_tables(both)
     chosen = study_tables(both, config="ba98")["table2"]
     pd.testing.assert_frame_equal(chosen, study_tables(results)["table2"])
-    with pytest.raises(InputError, match="0 configurations"):
+    with pytest.raises(InputError, match=r"config='fff' must match one.*0 of.*ba9876543210"):
         study_tables(both, config="fff")
+
+
+def test_results_without_rows_are_told_to_run_the_study(results):
+    with pytest.raises(InputError, match=r"None of 0 rows is done.*Run the study first"):
+        study_tables(results.iloc[:0])
 
 
 @pytest.mark.parametrize(

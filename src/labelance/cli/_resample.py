@@ -6,8 +6,10 @@ import re
 import warnings
 from ast import literal_eval
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from inspect import getdoc
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +64,9 @@ def resample(
         Path, output_option("Where to write; its ending says the format. - is standard output.")
     ],
     method: Annotated[str, typer.Option(help="A sampler; labelance methods lists them.")] = "mlsol",
-    set_: Annotated[list[str] | None, option("A name=value; may be repeated.", "--set")] = None,
+    set_: Annotated[
+        list[str] | None, option("A parameter, as name=value; may be repeated.", "--set")
+    ] = None,
     seed: SeedOption = 0,
     device: Annotated[
         str, typer.Option(help="Where to compute: cpu, or cuda for an NVIDIA GPU (needs torch).")
@@ -185,11 +189,11 @@ def _find_kind(what: str, name: str, kinds: Mapping[str, Any], where: str = "") 
 
 
 def _parse_value(text: str) -> Any:
-    """Read a number, true, false, null, a list or a dict, as Python has them; others are words."""
-    try:
-        return literal_eval({"true": "True", "false": "False", "null": "None"}.get(text, text))
-    except (ValueError, SyntaxError):
-        return text
+    """Read a number, true, false, null, a list or a dict of JSON or Python; others are words."""
+    for read in (loads, literal_eval):
+        with suppress(Exception), warnings.catch_warnings(action="ignore"):
+            return read(text)
+    return text
 
 
 def _check_device(device: str) -> None:

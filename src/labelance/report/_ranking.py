@@ -123,11 +123,12 @@ def _one_config(cells: Any, config: str | None) -> Any:
     configs = cells["config"].astype(str)
     known = sorted(set(configs))
     chosen = [name for name in known if name.startswith(config or "")]
-    if len(chosen) == 1:
-        return cells[configs == chosen[0]].copy()
-    found = f"{len(chosen)} configurations match: {', '.join(name or '(none)' for name in chosen)}"
-    cure = f"Choose one with config=. Configurations: {', '.join(known)}"
-    raise InputError("A table can show results of one configuration only", found, cure)
+    if len(chosen) == 1 or not known:  # that nothing is done is said later
+        return cells[configs.isin(chosen)].copy()
+    what = "A table can show results of" if config is None else f"config={config!r} must match"
+    names = ", ".join(name or "(none)" for name in known)
+    found = f"{len(chosen)} of these configurations match: {names}"
+    raise InputError(f"{what} one configuration only", found, "Choose one with config=")
 
 
 def _check_no_repeated(cells: Any) -> None:
