@@ -157,7 +157,7 @@ def _parse_type(file: TextFile, number: int, name: str, spec: str, text: TextPol
         return NUMBER, None
     if _TEXTUAL.match(spec) and text != "error":
         return DROP if text == "drop" else TEXT, None
-    problem = "An attribute must be numeric, or have its values in braces"
+    problem = "A type must be numeric, real, integer, {value, value}, or string or date with text="
     found = f"{name!r} is of type {shorten(spec, 40)!r}"
     cure = "Pass text='drop' to drop such columns, or text='nominal' to make a text a category"
     raise file.error(problem, found, cure if _TEXTUAL.match(spec) else "", line=number)
@@ -384,11 +384,18 @@ def _groups(columns: Columns) -> NDArray[np.intp]:
     ])  # fmt: skip
 
 
+_WEIGHT = "End the row here; weights of rows are not supported"
+_MIXED = "Write all rows dense, or all sparse"
+
+
 def _wrong_row(width: int, tokens: Sequence[str], rest: str) -> tuple[str, str, str]:
     """Say what is wrong with the form of a dense row, from ``rest`` on or in all of it."""
     problem = f"A row must have {width} values, one per attribute"
     found = f"This one has {len(tokens)}" + f", and then {shorten(rest, 40)!r}" * bool(rest)
-    return problem, found, "Write ? for a missing value, and quote values with commas or spaces"
+    cure = "Write ? for a missing value, and quote values with commas or spaces"
+    brace = _WEIGHT if len(tokens) == width else _MIXED
+    cures = {"{": brace, "}": brace, "'": "Close the quote", '"': "Close the quote"}
+    return problem, found, cures.get(rest[:1], cure)
 
 
 def _wrong_sparse_row(line: str, match: re.Match[str] | None) -> tuple[str, str, str]:
@@ -396,7 +403,8 @@ def _wrong_sparse_row(line: str, match: re.Match[str] | None) -> tuple[str, str,
     rest = line[match.end() :] if match else line
     problem = "A sparse row must be columns with their values in braces, such as {0 1.5, 7 red}"
     found = f"Found {shorten(rest, 40)!r}" if rest else "This one has no end"
-    return problem, found, "Quote values with spaces, or check that the file is complete"
+    cure = "Quote values with spaces, close quotes, and check that the file is complete"
+    return problem, found, (_WEIGHT if rest[:1] == "}" else cure) if match else _MIXED
 
 
 # --- a file ---------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ _WORDS = ("feature_names", "label_names", "categories", "name", "description", "
 def read_npz(file: TextFile) -> MultiLabelDataset:
     """Read a dataset that `write_npz` wrote, or ``np.savez(file, X=X, y=y)``."""
     try:
-        with zipfile.ZipFile(file.path) as archive:
+        with file.open() as stream, zipfile.ZipFile(stream) as archive:
             return _Archive(file, archive).dataset()
     except DataFileError:
         raise

@@ -77,6 +77,7 @@ def read_index(path: Path) -> list[str] | None:
 @contextmanager
 def _reading(file: TextFile) -> Iterator[None]:
     """Say of whatever fails in the block that the file cannot be read."""
+    file.open().close()  # which says why it cannot be opened
     try:
         yield
     except LabelanceError:

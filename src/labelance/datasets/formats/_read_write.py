@@ -266,8 +266,8 @@ def _warn_of_identifiers(
     first: Any = np.asarray(data.values[:_ROWS_THAT_TELL]).T if dense else ()
     last: Any = data.values[-1] if dense else ()
     named = categorical or ()
-    option = f", or name it in {arg('categorical', ...)} if it is meant"
-    option *= categorical is not None
+    meant = f", or name it in {arg('categorical', ...)} if it is meant"
+    option = "" if categorical is None else meant
     words = {name: kind for name, kind in find_texts(data).items() if name not in named}
     texts = [name for name, kind in words.items() if kind == "text"]
     ids = [name for name in words if name not in texts]

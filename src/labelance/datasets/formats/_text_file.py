@@ -173,14 +173,17 @@ class TextFile:
         cure = f"If you trust the file, raise it, for example to {arg('max_size', '4GB')}"
         return self.error(problem, found, cure)
 
-    def read_bytes(self) -> bytes:
-        """Return what the file holds, unpacked and otherwise as it is."""
+    def open(self) -> BinaryIO:
+        """Open the file as it is, or say why it cannot be opened."""
         try:
-            stream = self.path.open("rb")
+            return self.path.open("rb")
         except OSError as problem:
             why = str(problem.strerror)
             raise self.error("The file cannot be opened", why, "Check the path") from problem
-        with stream:
+
+    def read_bytes(self) -> bytes:
+        """Return what the file holds, unpacked and otherwise as it is."""
+        with self.open() as stream:
             name = find_codec(stream.read(16))
             stream.seek(0)
             if name is not None:
