@@ -288,10 +288,11 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize(("text", "value"), VALUES, ids=lambda one: str(one)[:12])
-def test_a_setting_is_json_or_python_or_a_word(text, value):
+def test_a_setting_is_json_or_python_or_a_word(recwarn, text, value):
     assert repr(_parse_value(text)) == repr(value)
+    assert not recwarn.list
 
 
 @pytest.mark.filterwarnings("always")
