@@ -10,6 +10,7 @@ import labelance
 from labelance import metrics, model_selection
 from labelance.exceptions import ContainerError, InputError, LabelFormatError
 from labelance.learners import BinaryRelevance
+from labelance.model_selection._splitters import _count_dask_rows
 
 pytest.importorskip("dask", reason="dask is not installed: pip install 'labelance[dask]'")
 
@@ -95,6 +96,16 @@ def test_splitters(splitter, labels):
     for one, other in zip(found, splitter.split(X, Y), strict=True):
         for rows, expected in zip(one, other, strict=True):
             np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_splitters_keep_labels_sparse(unknown):
+    """Blocks come to memory as CSR, and never as one dense table."""
+    cells = Y.astype(float)
+    cells[3, 1] = np.nan if unknown else 1
+    found = _count_dask_rows(X, as_dask(cells, LENGTHS), None, caller="a test")[1]
+    assert isinstance(found, sp.csr_array)
+    np.testing.assert_array_equal(found.toarray(), cells)
 
 
 GROUPS = np.arange(N) // 4

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
 from labelance._arrays._dask import count_rows_and_columns
+from labelance._arrays._labels import mark_unknown
 from labelance._arrays._open import place_of, take_rows, to_memory
 from labelance._utils._random import RandomStateLike, as_generator
 from labelance._validation._arguments import check_positive, is_integer, validate_groups
@@ -51,7 +52,7 @@ class _WithoutGroups:
                 LabelanceWarning,
                 stacklevel=2,
             )
-        X, y, _ = _count_dask_rows(X, y, None)
+        X, y, _ = _count_dask_rows(X, y, None, caller=type(self).__name__)
         rows: Iterator[tuple[Rows, Rows]] = super().split(X, y)  # type: ignore[misc]
         return rows
 
@@ -348,7 +349,7 @@ class IterativeStratifiedGroupKFold(_Folds):
         groups : array-like of shape (n,)
             The group of every row: numbers or words.
         """
-        X, y, groups = _count_dask_rows(X, y, groups)
+        X, y, groups = _count_dask_rows(X, y, groups, caller=type(self).__name__)
         return super().split(X, y, groups)
 
     def _iter_test_indices(
@@ -460,13 +461,17 @@ def _count_rows(array: Any) -> int:
     return len(array) if isinstance(array, (list, tuple)) else count_rows_and_columns(array)[0]
 
 
-def _count_dask_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+def _count_dask_rows(X: Any, y: Any, groups: Any, *, caller: str) -> tuple[Any, Any, Any]:
     """Return tables that know how many rows they have, which scikit-learn asks them.
 
-    Of a Dask collection of features only that number is kept; labels and groups come to memory.
+    Of a Dask collection of features only that number is kept; labels come to memory as CSR, and
+    groups come, too.
     """
     if place_of(X) == "Dask":
         X = np.empty((_count_rows(X), 0))
+    if place_of(y) == "Dask":
+        labels = validate_labels(y, caller=caller, needs_all=None)
+        y = mark_unknown(labels.Y, labels.unknown)
     return X, to_memory(y), to_memory(groups)
 
 
