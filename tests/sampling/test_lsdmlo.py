@@ -128,3 +128,26 @@ def test_refusals():
         LSDMLO(k_neighbors=60).fit_resample(X, Y)
     with pytest.raises(NothingToSampleError, match="minority row"):
         LSDMLO().fit_resample(X, Y[:, :1])
+
+
+def test_labels_of_large_tables_are_never_dense(monkeypatch):
+    """A dense table of these labels would hold 6 million cells."""
+    n, q = 20_000, 300
+    Y = sp.random_array((n, q), density=0.002, format="csr", dtype=np.int8, rng=0)
+    Y.data[:] = 1
+    data = validate_data(np.random.default_rng(0).random((n, 2)), Y, caller="a test")
+    around = np.arange(n)[::-1].reshape(-1, 2)[: Y[:, [3]].sum()]
+    toarray, largest = sp.csc_array.toarray, []
+
+    def watch(table, *args, **options):
+        largest.append(np.prod(table.shape))
+        return toarray(table, *args, **options)
+
+    for kind in (sp.csr_array, sp.csc_array):
+        monkeypatch.setattr(kind, "toarray", watch)
+    seed_weights(data.Y, np.array([3]), around)
+    metrics = [FeatureMetric.learn(data.X)] * q
+    rows = np.arange(n)
+    Y_new = nearer_labels(metrics, data, data.X, rows, rows[::-1])
+    assert max(largest) <= max(n, q * q)
+    assert (Y_new != data.Y).nnz == 0  # each row is its seed, the nearest of the parents

@@ -322,22 +322,26 @@ def seed_weights(Y: sp.csr_array, rare: np.ndarray, around: np.ndarray) -> np.nd
 
     ``around`` has the neighbors of the rows that have the first label, then the second, and so on.
     """
-    has_label, weights, last = Y.toarray() == 1, np.zeros(Y.shape[0]), 0
-    related = related_labels(Y)
-    for j in rare:
-        rows = np.flatnonzero(has_label[:, j])
+    weights, last = np.zeros(Y.shape[0]), 0
+    related, columns = related_labels(Y), Y.tocsc()
+    for j, rows in zip(rare, label_bags(Y, rare)):
         first, last = last, last + len(rows)
         neighbors = around[first:last]
-        agree = has_label[neighbors, j].mean(axis=1)
+        agree = _read_column(columns, j)[neighbors].mean(axis=1)
         usable = (agree > 0) & (agree < 1)
         locality = np.column_stack([rows, neighbors])
         support = np.zeros(len(rows))
         for other in related.indices[related.indptr[j] : related.indptr[j + 1]]:
-            present = has_label[locality, other].sum(axis=1)
+            present = _read_column(columns, other)[locality].sum(axis=1)
             support = np.maximum(support, present / neighbors.shape[1])
         part = _normalised(np.where(usable, agree, 0)) + _normalised(support)
         weights[rows] += np.where(usable, part, 0)
     return weights
+
+
+def _read_column(columns: sp.csc_array, label: int) -> np.ndarray:
+    cells: np.ndarray = columns[:, [label]].toarray().ravel()
+    return cells
 
 
 def _normalised(values: np.ndarray) -> np.ndarray:
@@ -354,11 +358,12 @@ def nearer_labels(
     metrics: list[FeatureMetric], data: Data, X_new: Any, seeds: np.ndarray, references: np.ndarray
 ) -> sp.csr_array:
     """Return the labels that both parents have, or that the nearer one has by that label."""
-    seed_has, reference_has = (data.Y[rows].toarray() == 1 for rows in (seeds, references))
-    has_label = seed_has & reference_has
-    for j in np.flatnonzero((seed_has != reference_has).any(axis=0)):
-        differ = np.flatnonzero(seed_has[:, j] != reference_has[:, j])
+    Y_seeds, Y_references = data.Y[seeds], data.Y[references]
+    by_one = sp.csc_array(Y_seeds - Y_references)  # 1 where the seed has the label, else -1
+    for j in np.flatnonzero(np.diff(by_one.indptr)):
+        cells = slice(*by_one.indptr[j : j + 2])
+        differ = by_one.indices[cells]
         to_seed = metrics[j].paired(X_new, data.X, differ, seeds[differ])
         to_reference = metrics[j].paired(X_new, data.X, differ, references[differ])
-        has_label[differ, j] = (to_seed <= to_reference) == seed_has[differ, j]
-    return sp.csr_array(has_label, dtype=np.int8)
+        by_one.data[cells] = (to_seed <= to_reference) == (by_one.data[cells] == 1)
+    return sp.csr_array(Y_seeds.multiply(Y_references) + by_one.tocsr())
