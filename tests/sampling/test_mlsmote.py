@@ -14,7 +14,7 @@ from scipy.stats import chisquare, kstest
 
 from labelance.datasets import load_dataset
 from labelance.exceptions import ConstantLabelWarning
-from labelance.sampling import MLSMOTE
+from labelance.sampling import MLSMOTE, _base, _mlsmote
 from labelance.testing import sampler_data
 
 # Options that make ours do what the authors' program does.
@@ -294,6 +294,23 @@ def test_grown_bags_have_synthetic_parents_from_earlier_labels():
     made = X_new[len(X) :]
     assert (np.minimum(seeds, references) <= made).all()
     assert (made <= np.maximum(seeds, references)).all()
+
+
+def test_grown_bags_read_their_rows_and_drawn_seeds_alone(monkeypatch):
+    """No label copies all rows again, and only seeds that were drawn ask for votes."""
+    X, Y = sampler_data(n=300)
+    copied, voted = [], []
+
+    def watch(module, name, note):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args: note(args) or real(*args))
+
+    plan = MLSMOTE(variant="mulan", n_synthetic=7).plan(X, Y)
+    watch(_base, "stack_rows", lambda args: copied.append(args[0].shape[0]))
+    watch(_mlsmote, "vote_labels", lambda args: voted.append(len(args[1])))
+    plan.sampler._draw(plan.data, plan.details, np.random.default_rng(0))
+    assert max(copied) <= max(7, *map(len, plan.details.bags)) < len(X)
+    assert sum(voted) == 7
 
 
 def test_all_rows_stay_in_the_box_of_their_bag():

@@ -492,27 +492,37 @@ class MLSMOTE(NeighborSampler):
         )
         return MLSMOTEPlan(labels, bags, n_seeds, candidates)
 
-    def _candidates(self, data: Data, labels: np.ndarray, bags: list[np.ndarray]) -> CandidateRows:
-        """Search inside each bag, and let neighborhoods vote on labels and nominal features."""
+    def _candidates(
+        self,
+        data: Data,
+        labels: np.ndarray,
+        bags: list[np.ndarray],
+        places: np.ndarray | slice = slice(None),
+    ) -> CandidateRows:
+        """Search inside each bag, and let neighborhoods vote on labels and nominal features.
+
+        ``places`` are the members that are seeds, counted through all bags.
+        """
         lines = []
         for bag in track(bags, "Searching bags", "labels"):
             X_bag = take_rows(data.X, bag)
             metric = self._feature_metric(X_bag, data.categorical)
             k = min(self.k_neighbors, len(bag) - 1)
-            places = search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
-            lines.append(np.column_stack([bag, bag[places]]))
+            around = search_neighbors(X_bag, k, metric, n_jobs=self.n_jobs).indices
+            lines.append(np.column_stack([bag, bag[around]]))
         lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
         widths = np.array([line.shape[1] for line in lines], dtype=np.int64)
         rows = np.full((lengths.sum(), widths.max(initial=1)), -1)
         for line, last in zip(lines, np.cumsum(lengths)):
             rows[last - len(line) : last, : line.shape[1]] = line
-        sizes = np.repeat(widths, lengths)
+        rows, sizes = rows[places], np.repeat(widths, lengths)[places]
+        labels = np.repeat(labels, lengths)[places]
         Y, nobody_knows = vote_labels(data.Y, rows, sizes, self._votes_needed, data.unknown)
         nominal = None
         if data.categorical.any() and len(rows):
             voters = data.categorical, rows, sizes, self.variant == "mulan"
             nominal = vote_values(data.X, *voters, kind=data.kind)
-        return CandidateRows(rows, sizes, np.repeat(labels, lengths), Y, nobody_knows, nominal)
+        return CandidateRows(rows, sizes, labels, Y, nobody_knows, nominal)
 
     def _votes_needed(self, sizes: np.ndarray) -> np.ndarray:
         """Return how many rows of a neighborhood must have a label."""
@@ -533,23 +543,22 @@ class MLSMOTE(NeighborSampler):
         self, data: Data, plan: MLSMOTEPlan, places: np.ndarray | None, rng: np.random.Generator
     ) -> Draw:
         """Oversample one label after the other, each in a bag that has grown by then."""
-        grown, made = data, []
-        parts = None if places is None else split_places(places, plan.sizes)
-        for t, label in enumerate(track(plan.labels, "Oversampling", "labels")):
-            (bag,) = label_bags(grown.Y, [label])
+        new, made = apply_draw(Draw(rows=_NO_ROWS), data), [(_NO_ROWS, _NO_ROWS, _NO_ROWS)]
+        parts: Any = [slice(None)] * len(plan.bags)
+        parts = parts if places is None else split_places(places, plan.sizes)
+        for label, old, part in zip(track(plan.labels, "Oversampling", "labels"), plan.bags, parts):
+            (grown,) = label_bags(new.Y, [label])
+            bag = np.concatenate([old, data.n_samples + grown])
             if len(bag) < 2:
                 continue
-            candidates = self._candidates(grown, np.array([label]), [bag])
-            if parts is not None:
-                candidates = candidates.take(parts[t])
-            made.append(candidates.draw(grown.X, data.categorical, rng))
-            grown = apply_draw(made[-1], grown)
-        provenance = {
-            name: np.concatenate([_NO_ROWS, *(draw.provenance[name] for draw in made)])
-            for name in ("seed_indices_", "reference_indices_", "label_indices_")
-        }
-        new = slice(data.n_samples, None)
-        unknown = take_unknown(grown.unknown, new)
-        return Draw(
-            X_new=grown.X[new], Y_new=grown.Y[new], unknown_new=unknown, provenance=provenance
-        )
+            unknown = take_unknown(new.unknown, grown)
+            added = Draw(rows=old, X_new=new.X[grown], Y_new=new.Y[grown], unknown_new=unknown)
+            inside = apply_draw(added, data)
+            candidates = self._candidates(inside, np.array([label]), [np.arange(len(bag))], part)
+            draw = candidates.draw(inside.X, data.categorical, rng)
+            new = apply_draw(draw, new)
+            seeds, references = candidates.rows[:, 0], draw.provenance["reference_indices_"]
+            made.append((bag[seeds], bag[references], candidates.labels))
+        names = "seed_indices_", "reference_indices_", "label_indices_"
+        provenance = dict(zip(names, map(np.concatenate, zip(*made))))
+        return Draw(X_new=new.X, Y_new=new.Y, unknown_new=new.unknown, provenance=provenance)
