@@ -157,6 +157,19 @@ def test_numbers_equal_the_slow_loop_dense_and_sparse(seed, missing, n_categorie
         assert_allclose(numbers, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_without_categories_are_the_same_numbers_dense_and_sparse(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (20, 5)).astype(dtype)
+    X[1:][rng.random((19, 5)) < 0.2] = np.nan
+    encoder = NumericEncoder.learn(X, np.zeros(5, dtype=bool), rng.random(5) + 0.5)
+    expected = encoder.transform(sp.csr_array(X)).toarray()
+    monkeypatch.setattr(sp, "csr_array", None)  # dense rows are not made sparse
+    found = encoder.transform(X)
+    assert found.dtype == dtype
+    assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_nominal_and_missing_values(kind):
     X, Y = sampler_data(n=100)

@@ -161,6 +161,8 @@ class NumericEncoder(NamedTuple):
     def transform(self, X: Any) -> Any:
         """Return clean rows as numbers, in their container."""
         if not sp.issparse(X):
+            if not self.nominal.any():
+                return (np.where(np.isnan(X), self.mean, X) / self.width).astype(X.dtype)
             return self.transform(sp.csr_array(X)).toarray()
         values = np.where(np.isnan(X.data), self.mean[X.indices], X.data) / self.width[X.indices]
         nominal = self.nominal[X.indices]
