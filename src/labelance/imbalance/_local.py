@@ -57,7 +57,7 @@ def minority_matrix(
         absent[unknown[:, flipped].nonzero()] = False
     added = csr_array(absent, dtype=np.int8)
     added = csr_array((added.data, flipped[added.indices], added.indptr), shape=Y.shape)
-    M = part_cells(M, values[Y.indices] == 1)[0] + added
+    M = keep_cells(M, values[Y.indices] == 1) + added
     places = M.indices.astype(Y.indices.dtype), M.indptr.astype(Y.indptr.dtype)
     return csr_array((M.data, *places), shape=Y.shape)
 
@@ -432,12 +432,14 @@ def _count_known_neighbors(
 
 def part_cells(M: csr_array, first: NDArray[np.bool_]) -> tuple[csr_array, csr_array]:
     """Return the cells of a mask over M's cells, and the others."""
-    parts = []
-    for chosen in (first, ~first):
-        indptr = np.concatenate(([0], np.cumsum(chosen)))[M.indptr].astype(M.indptr.dtype)
-        ones = np.ones(np.count_nonzero(chosen), np.int8)
-        parts.append(csr_array((ones, M.indices[chosen], indptr), shape=M.shape))
-    return parts[0], parts[1]
+    return keep_cells(M, first), keep_cells(M, ~first)
+
+
+def keep_cells(M: csr_array, chosen: NDArray[np.bool_]) -> csr_array:
+    """Return ones at the cells of a mask over M's cells."""
+    indptr = np.concatenate(([0], np.cumsum(chosen)))[M.indptr].astype(M.indptr.dtype)
+    ones = np.ones(np.count_nonzero(chosen), np.int8)
+    return csr_array((ones, M.indices[chosen], indptr), shape=M.shape)
 
 
 def _shares(opposite: csr_array, k: int) -> csr_array:

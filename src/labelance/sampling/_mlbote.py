@@ -15,7 +15,7 @@ from labelance._arrays._interpolate import interpolate_rows
 from labelance._progress import track
 from labelance._utils._compat import Interval
 from labelance._validation._data import Data, MissingPolicy, check_no_device
-from labelance.imbalance._local import part_cells
+from labelance.imbalance._local import keep_cells
 from labelance.neighbors import Neighborhood
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import FeatureMetric, Scale
@@ -335,7 +335,7 @@ class MLBOTE(NeighborSampler):
         metric = self._feature_metric(data.X, data.categorical)
         space = Distances(data.X, metric, self.n_jobs)
         noise = find_noise(space, data.Y, self.k_neighbors)
-        Y = part_cells(data.Y, ~noise)[0]
+        Y = keep_cells(data.Y, ~noise)
         references, counts = self._references(space, Y)
         self_weight, thinness, at_border = self._borders(space, Y)
         self_weight = np.where(counts > 0, self_weight, 0)

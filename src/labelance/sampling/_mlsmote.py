@@ -26,7 +26,7 @@ from labelance._progress import track
 from labelance._utils._compat import StrOptions
 from labelance._validation._data import Data, MissingPolicy, check_no_device, take_unknown
 from labelance.exceptions import InputError, arg
-from labelance.imbalance._local import Variant, part_cells
+from labelance.imbalance._local import Variant, keep_cells
 from labelance.neighbors._find import search_neighbors
 from labelance.neighbors._metric import Scale
 from labelance.sampling._base import (
@@ -162,7 +162,7 @@ def _voters(rows: np.ndarray, first: int, sizes: np.ndarray, n: int) -> sp.csr_a
 
 def _keep_cells(table: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
     """Return ones at some of the stored cells."""
-    found = narrow_indices(part_cells(table, kept)[0])
+    found = narrow_indices(keep_cells(table, kept))
     found.sort_indices()
     return found
 
