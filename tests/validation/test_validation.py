@@ -333,8 +333,10 @@ def test_columns_may_have_names_of_attributes():
 
 def test_rows_in_another_order_are_noticed():
     X_frame, Y_frame = pd.DataFrame(X), pd.DataFrame(Y)
-    with pytest.warns(exceptions.IndexMismatchWarning, match="position"):
+    with pytest.warns(exceptions.IndexMismatchWarning, match=r"Pass y\.loc\[X\.index\]"):
         open_both(X_frame, Y_frame.loc[[2, 0, 1]])
+    with pytest.warns(exceptions.IndexMismatchWarning, match="Pass reset_index"):
+        open_both(X_frame, Y_frame.set_axis([7, 8, 9]))  # y.loc[X.index] would be a KeyError
 
 
 @pytest.mark.parametrize("sampler", all_samplers().values(), ids=lambda kind: kind.__name__)

@@ -325,12 +325,14 @@ def warn_of_other_index(
     theirs: Any = getattr(two, "index", None)
     if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
         return
-    if shuffled_only and not (ours.is_unique and theirs.is_unique and ours.isin(theirs).all()):
+    shuffled = ours.is_unique and theirs.is_unique and ours.isin(theirs).all()
+    if shuffled_only and not shuffled:
         return
     first, second = roles
+    cure = f"{second}.loc[{first}.index], or " if shuffled else ""
     warn_user(
         f"{first} and {second} have different indices. Rows are paired by their position, not by "
-        f"index. Pass {second}.loc[{first}.index], or reset_index(drop=True) of both.",
+        f"index. Pass {cure}reset_index(drop=True) of both.",
         IndexMismatchWarning,
     )
 
