@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from labelance import exceptions
+from labelance._validation._categorical import mask_of_columns
 from labelance._validation._data import (
     validate_data,
     validate_features,
@@ -247,11 +248,29 @@ def test_lazy_frames_say_collect():
 
 @pytest.mark.parametrize(
     ("wanted", "words"),
-    [([True], "mask"), ([7], "from 0 to 1"), (["a"], "no column names")],
+    [
+        ([True], "mask"),
+        ([0.5], "no column names"),
+        ([7.0], "from 0 to 1"),
+        ([7], "from 0 to 1"),
+        (["a"], "no column names"),
+    ],
 )
 def test_bad_categorical_features_are_refused(wanted, words):
     with pytest.raises(exceptions.InputError, match=words):
         validate_features(X, caller="The test", categorical_features=wanted)
+
+
+@pytest.mark.parametrize(
+    "wanted", [[0.0, 1.0], np.array([0, -1], dtype=object), np.array([1, 0], dtype=np.float32)]
+)
+def test_whole_numbers_of_any_type_are_column_numbers(wanted):
+    assert mask_of_columns(wanted, 2, None).tolist() == [True, True]
+    assert mask_of_columns(wanted[:1], 2, ("a", "b")).sum() == 1
+
+
+def test_numbers_that_are_names_stay_names():
+    assert mask_of_columns([2.0], 3, (2.0, 3.5, 0.0)).tolist() == [True, False, False]
 
 
 def test_unknown_column_names_are_named():

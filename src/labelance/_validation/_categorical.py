@@ -12,6 +12,7 @@ from labelance._arrays._columns import cells_by_column, columns_beyond_binary, e
 from labelance._arrays._containers import stored_values
 from labelance._arrays._open import Container, has_sparse_rows
 from labelance._utils._messages import unknown_name
+from labelance._validation._arguments import is_integer
 from labelance.exceptions import COLUMN, InputError, arg
 
 CategoricalFeatures = Any  # None, "auto", a boolean mask, column numbers or column names
@@ -30,6 +31,10 @@ def mask_of_columns(
     listed = np.atleast_1d(np.asarray(wanted))
     if listed.size == 0 or (isinstance(wanted, str) and wanted == "auto"):
         return mask
+    numbers = listed.ravel().tolist()
+    whole = all(is_integer(v) or (isinstance(v, float) and v.is_integer()) for v in numbers)
+    if listed.dtype.kind in "fO" and whole and not set(numbers) <= set(names or ()):
+        listed = listed.astype(np.int64)
     if listed.dtype.kind == "b":
         if listed.shape != (d,):
             raise InputError(
