@@ -221,6 +221,7 @@ def test_x_and_y_come_in_one_place():
         with pytest.raises(ContainerError, match="tensors on the same device") as error:
             MLSOL().fit_resample(*pair)
         assert "torch.as_tensor" in error.value.cure
+    assert "X is a ndarray and y is a Tensor on cpu" in str(error.value)
     with pytest.raises(ContainerError, match="on meta"):
         MLSOL().fit_resample(torch.from_numpy(X), torch.empty(Y.shape, device="meta"))
     with pytest.raises(ContainerError, match="queries is a ndarray"):

@@ -308,9 +308,11 @@ def check_no_other_places(X: Any, other: Any, role: str, *, caller: str) -> None
     if there == "Dask":
         problem = f"{caller} needs X as a Dask collection if {role} is one"
         cure = f"Bring {role} into the memory of this process: {role}.compute()"
-    kinds = type(X).__name__, type(other).__name__
-    found = f"X is a {kinds[0]} on {here or 'CPU'} and {role} is a {kinds[1]} on {there or 'CPU'}"
-    raise ContainerError(problem, found, cure)
+    found = [
+        f"{name} is a {type(table).__name__}" + (f" on {place}" if place else "")
+        for name, table, place in (("X", X, here), (role, other, there))
+    ]
+    raise ContainerError(problem, " and ".join(found), cure)
 
 
 def warn_of_other_index(
