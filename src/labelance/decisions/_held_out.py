@@ -144,7 +144,8 @@ def out_of_bag_scores(model: Any, data: Data) -> HeldOutScores:
         known = HeldOutScores(rows, scores[rows])
     if not len(known.rows):
         problem = "Out-of-bag scores need rows that some member left out"
-        raise InputError(problem, "Every member saw every row", 'Use more members, or tune_on="cv"')
+        found = f"Every member saw every row of n_samples={data.X.shape[0]}"
+        raise InputError(problem, found, 'Use more members, or tune_on="cv"')
     return known
 
 
