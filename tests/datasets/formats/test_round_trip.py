@@ -119,6 +119,12 @@ def test_separated_words_come_back_as_words(tmp_path, data):
         assert after == before
 
 
+def test_codes_that_look_like_numbers_stay_as_they_are_written(tmp_path):
+    (tmp_path / "a.csv").write_text("code,size,rare\n007,1,0\n1e5,2,1\n1.50,3,1\n")
+    back = read_multilabel(tmp_path / "a.csv", labels=["rare"], categorical=["code"])
+    assert back.categories == (("007", "1.50", "1e5"), None)
+
+
 @pytest.mark.slow
 @given(data=datasets(sparse=False))
 @quick
