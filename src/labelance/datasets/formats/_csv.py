@@ -96,7 +96,7 @@ def _read_frame(sheet: _Sheet, first: int, width: int, inside: int, texts: set[i
     ``inside`` counts the separators inside quotes.
     """
     below = sheet.text[sum(map(len, islice(io.BytesIO(sheet.text), first - 1))) :]
-    kinds = dict.fromkeys(texts, str)  # categories of numbers would be written anew: 7.0 for 007
+    kinds = dict.fromkeys(texts, str)  # categories of numbers would be written again: 7.0 for 007
     try:
         frame = read_frame(below, sheet.separator, width, dtype=kinds, na_values=_MISSING)
         # No row is too long, so that none is short if all, and the header, have what they need.
