@@ -33,7 +33,7 @@ def mask_of_columns(
         return mask
     numbers = listed.ravel().tolist()
     whole = all(is_integer(v) or (isinstance(v, float) and v.is_integer()) for v in numbers)
-    if listed.dtype.kind in "fO" and whole and not set(numbers) <= set(names or ()):
+    if listed.dtype.kind in ("f", "O") and whole and not set(numbers) <= set(names or ()):
         listed = listed.astype(np.int64)
     if listed.dtype.kind == "b":
         if listed.shape != (d,):
