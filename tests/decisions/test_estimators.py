@@ -141,7 +141,7 @@ def test_scores_of_other_models_give_estimates(data, estimator, source, words):
 
 def test_names_of_labels_are_in_results_and_errors(data):
     X, y = data
-    names = pd.DataFrame(y, columns=list("abcd"))
+    names = pd.DataFrame(y.copy(), columns=list("abcd"))
     model = RecallGuarantee(KNN, random_state=0).fit(X, names)
     assert model.guarantees_.names == tuple("abcd")
     assert list(model.guarantees_.to_frame().index) == list("abcd")

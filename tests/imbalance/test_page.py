@@ -244,7 +244,7 @@ def test_labels_that_are_all_rare_are_not_called_balanced():
 
 @pytest.mark.filterwarnings("ignore::labelance.exceptions.FeatureScaleWarning")
 def test_a_wide_column_is_named():
-    wide = pd.DataFrame(X, columns=["a", "b", "income", "c"])
+    wide = pd.DataFrame(X.copy(), columns=["a", "b", "income", "c"])
     wide["income"] *= 1e5
     found = profile(wide, Y)
     assert data_of(found.to_html())["sides"][0]["dominant"] == "column 'income'"
